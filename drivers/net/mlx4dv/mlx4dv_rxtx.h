@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef MLX4DV_RXTX_H_
+#define MLX4DV_RXTX_H_
+
+/*
+ * The queues as the burst functions see them, hot fields first. Control code
+ * (mlx4dv_rxq.c, mlx4dv_txq.c) builds and tears them down; the bursts make no
+ * system call, no log and no verbs call.
+ */
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <dvq.h>
+
+#include "mlx4dv_compat.h"
+
+struct mdv_priv;
+
+#define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
+#define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
+#define MDV_MR_CACHE 8       /* regions that a TX queue remembers */
+
+/*
+ * Life of a queue as the bursts and the control code pass it to each other.
+ * A burst moves RUNNING to FAILED when a completion proves the queue dead; the
+ * watchdog (mlx4dv_intr.c) moves FAILED back to RUNNING. In every state but
+ * RUNNING a burst touches nothing and returns 0.
+ */
+enum mdv_queue_state {
+	MDV_QUEUE_STOPPED,
+	MDV_QUEUE_RUNNING,
+	MDV_QUEUE_FAILED,
+};
+
+/* ---- RX ---- */
+
+/*
+ * One WQ. A queue has several when the number of queues is not a power of two:
+ * the indirection table then has more entries than queues, each entry its own
+ * WQ, and the WQs of one queue share its CQ.
+ */
+struct mdv_rx_ring {
+	struct dvq_rq rq;
+	struct rte_mbuf **elts;   /* segment s of WQE i: elts[(i << sges_n) + s] */
+	struct ibv_wq *wq;        /* not touched in bursts */
+};
+
+struct mdv_rxq_stats {
+	uint64_t packets;
+	uint64_t bytes;
+	uint64_t nombuf;          /* allocation failures: the frame was not delivered */
+	uint64_t errors;          /* error completions and malformed ones */
+	uint64_t flushed;         /* completions flushed by a queue in error */
+	uint64_t recoveries;      /* times the queue was brought back to life */
+};
+
+struct mdv_rxq {
+	/* Read in every burst. */
+	struct dvq_cq cq;
+	struct rte_mempool *mp;
+	uint64_t rearm;           /* data_off, refcnt, nb_segs, port of a fresh mbuf */
+	uint32_t wqn_base;        /* WQN of table entry 0: ring = by (qpn - base) */
+	uint16_t port_id;
+	uint16_t nb_rings;
+	uint8_t sges_n;           /* log2 of the segments per WQE */
+	uint8_t crc_len;          /* 4 when KEEP_CRC is on */
+	bool rss_hash;            /* RX_OFFLOAD_RSS_HASH */
+	bool csum;                /* RX_OFFLOAD_CHECKSUM */
+	bool csum_l2tun;
+	uint32_t state;           /* enum mdv_queue_state, atomic */
+	struct mdv_rx_ring *rings;
+	struct mdv_rxq_stats stats;
+
+	/* Not touched in bursts. */
+	struct mdv_priv *priv;
+	struct rte_eth_rxconf conf;
+	uint16_t idx;
+	uint16_t nb_desc;         /* packets, per ring */
+	unsigned int socket;
+	struct ibv_cq *ibv_cq;
+	struct ibv_comp_channel *channel;
+	struct mdv_rxq_stats base; /* subtracted after stats_reset */
+};
+
+/* ---- TX ---- */
+
+struct mdv_mr_entry {
+	uintptr_t start, end;
+	uint32_t lkey;            /* big endian, as the WQE wants it */
+};
+
+struct mdv_txq_stats {
+	uint64_t packets;         /* accepted; those lost to an error are in the drops */
+	uint64_t bytes;
+	uint64_t lost_packets;    /* accepted, then failed or flushed */
+	uint64_t lost_bytes;
+	uint64_t drop_unregistered; /* memory that cannot be registered */
+	uint64_t drop_segments;   /* more segments than a WQE holds, or malformed */
+	uint64_t drop_size;       /* longer than the adapter sends, or empty */
+	uint64_t errors;          /* error completions */
+	uint64_t recoveries;
+};
+
+struct mdv_txq {
+	/* Read in every burst. */
+	struct dvq_sq sq;
+	struct rte_mbuf **elts;   /* by WQE block: the packet whose WQE starts there */
+	uint32_t state;           /* enum mdv_queue_state, atomic */
+	uint16_t unsignalled;     /* packets since the last one that asks for a CQE */
+	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
+	uint32_t mr_generation;   /* of priv->mr when mr[] was filled */
+	struct mdv_txq_stats stats;
+
+	/* Completion side. */
+	struct dvq_cq cq;
+
+	/* Not touched in bursts. */
+	struct mdv_priv *priv;
+	struct rte_eth_txconf conf;
+	uint16_t idx;
+	uint16_t nb_desc;
+	uint16_t port_id;
+	unsigned int socket;
+	struct ibv_cq *ibv_cq;
+	struct ibv_qp *ibv_qp;
+	struct mdv_txq_stats base; /* subtracted after stats_reset */
+};
+
+/* mlx4dv_rx.c */
+uint16_t mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* The function for the device's configuration. */
+eth_rx_burst_t mdv_rx_burst_select(struct rte_eth_dev *dev);
+/* Post a buffer in every WQE of a ring; -ENOMEM leaves the ring empty. */
+int mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+/* Free all buffers of a ring that the adapter no longer writes to. */
+void mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev);
+
+/* mlx4dv_tx.c */
+uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
+eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
+/* Free what has completed; at most n packets, 0 for all. Returns how many. */
+int mdv_tx_reap(struct mdv_txq *txq, uint32_t n);
+/* Free everything, completed or not, once the adapter is done with the queue. */
+void mdv_tx_drain(struct mdv_txq *txq);
+
+/*
+ * mlx4dv_mr.c: the lkey (big endian) of the memory [addr, addr + length) that
+ * missed the queue's cache; registers unknown memory. MDV_LKEY_NONE when nobody
+ * can register it. The one call out of a burst that may enter verbs.
+ */
+#define MDV_LKEY_NONE UINT32_MAX
+uint32_t mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg);
+
+#endif /* MLX4DV_RXTX_H_ */

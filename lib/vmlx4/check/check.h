@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_CHECK_H_
+#define VMLX4_CHECK_H_
+
+/*
+ * The contract checker: what a real card would punish on a bad day is reported
+ * at once, with the rule, the queue and the index.
+ */
+
+#include <stdint.h>
+
+struct vmlx4_adapter;
+
+/* One rule of the contract between driver and adapter; doc in rules.c. */
+enum vmlx4_rule {
+	VMLX4_RULE_LKEY,            /* the lkey covers the buffer */
+	VMLX4_RULE_SQ_OWNERSHIP,    /* owner bit of the pass the WQE lies in */
+	VMLX4_RULE_SQ_STAMP,        /* chunks ahead of the posted WQEs are stamped */
+	VMLX4_RULE_SQ_HEADROOM,     /* 2 KiB + one stride stay unposted */
+	VMLX4_RULE_SQ_FIRST_DWORD,  /* dword 0 of a chunk is written last */
+	VMLX4_RULE_SQ_DWORD1,       /* no stale VLAN bytes in the control segment */
+	VMLX4_RULE_SQ_SE,           /* raw Ethernet WQEs carry the SE bit */
+	VMLX4_RULE_SQ_DS,           /* size field and segments agree */
+	VMLX4_RULE_SQ_DOORBELL,     /* posted without ringing the doorbell */
+	VMLX4_RULE_RQ_OVERRUN,      /* more WQEs posted than the ring holds */
+	VMLX4_RULE_RQ_WQE,          /* malformed receive segment */
+	VMLX4_RULE_CQ_OVERRUN,      /* the CQ ran over */
+	VMLX4_RULE_CQ_CONSUMER,     /* consumer index ahead of the producer */
+	VMLX4_RULE_CQ_ARM,          /* arm doorbell and record disagree */
+	VMLX4_RULES
+};
+
+const char *vmlx4_rule_name(enum vmlx4_rule rule);
+
+/*
+ * Report a violation: "vmlx4: contract violation: RULE: QUEUE 0x… index …:
+ * what was seen". Ends the process with VMLX4_EXIT_VIOLATION in strict mode;
+ * does nothing when checking is off.
+ */
+void vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
+	const char *queue, uint32_t number, uint32_t index, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+#endif /* VMLX4_CHECK_H_ */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_HCA_H_
+#define VMLX4_HCA_H_
+
+/*
+ * The object model of the virtual adapter. The uverbs layer creates, changes
+ * and destroys these objects on command; the engine (sq.c, rq.c, cq.c) moves
+ * packets through them; both hold adapter->lock while they do.
+ *
+ * Memory named here (queues, doorbell records, packet buffers) belongs to the
+ * program under test and is reached by its own virtual addresses: adapter and
+ * program share one process.
+ */
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "../options.h"
+#include "../vmlx4.h"
+
+#define VMLX4_PAGE 4096u
+#define VMLX4_QP_TABLE (1u << 19)  /* numbers below this, unique after masking */
+#define VMLX4_CQ_TABLE (1u << 16)
+#define VMLX4_MR_TABLE (1u << 19)
+#define VMLX4_RSS_KEY 40
+
+struct vmlx4_adapter;
+struct vmlx4_context;
+struct vmlx4_port;
+struct vmlx4_wire;
+struct vmlx4_parsed; /* parse.h: what the parser found in a frame */
+
+/* ---- verbs objects ---- */
+
+enum vmlx4_obj_type {
+	VMLX4_PD,
+	VMLX4_MR,
+	VMLX4_CHANNEL,
+	VMLX4_CQ,
+	VMLX4_QP,
+	VMLX4_WQ,
+	VMLX4_TABLE,
+	VMLX4_FLOW,
+	VMLX4_OBJ_TYPES
+};
+
+/* Head of every object that the uverbs ABI names by a handle. */
+struct vmlx4_obj {
+	enum vmlx4_obj_type type;
+	uint32_t handle;       /* of its context */
+	uint32_t users;        /* objects that refer to this one: EBUSY while > 0 */
+	uint64_t user_handle;  /* what the program passed at creation; echoed in events */
+	struct vmlx4_context *ctx;
+	TAILQ_ENTRY(vmlx4_obj) next;
+};
+TAILQ_HEAD(vmlx4_obj_list, vmlx4_obj);
+
+struct vmlx4_pd {
+	struct vmlx4_obj obj;
+	uint32_t pdn;
+};
+
+struct vmlx4_mr {
+	struct vmlx4_obj obj;
+	struct vmlx4_pd *pd;
+	uint32_t lkey;      /* == rkey */
+	uint32_t access;    /* IBV_ACCESS_* */
+	uint64_t start;     /* address in the program */
+	uint64_t length;
+	uint64_t iova;      /* address that WQEs use for start */
+};
+
+struct vmlx4_channel {
+	struct vmlx4_obj obj;
+	int write_fd;       /* our end; the program reads the other */
+};
+
+struct vmlx4_cq {
+	struct vmlx4_obj obj;
+	struct vmlx4_channel *channel; /* or NULL */
+	uint32_t cqn;
+	uint32_t cqe_cnt;   /* power of two */
+	uint32_t cqe_size;  /* 32 or 64 */
+	uint8_t *buf;
+	uint32_t *db;       /* [0] set_ci, [1] arm; big endian, the program's */
+	uint32_t pi;        /* next CQE to write, runs free */
+	bool timestamps;
+	bool error;         /* overrun: nothing is delivered any more */
+	uint8_t fired_sn;   /* sn of the last arm that was answered, 0xff: none */
+	uint32_t comp_events; /* written to the channel for this CQ */
+	uint32_t async_events;
+	uint16_t moderation_count, moderation_period;
+};
+
+/* A receive queue: of a WQ, or of a plain QP. */
+struct vmlx4_rq {
+	uint8_t *buf;
+	uint32_t wqe_cnt;      /* power of two */
+	uint32_t stride_shift; /* log2 of bytes per WQE */
+	uint32_t max_sge;
+	uint32_t *db;          /* big endian, low 16 bits count the posted WQEs */
+	uint16_t ci;           /* next WQE to fill, runs free */
+	bool live;             /* takes frames */
+	bool error;            /* everything posted is flushed */
+	bool scatter_fcs;
+	uint32_t qpn;          /* for the CQE */
+	struct vmlx4_cq *cq;
+	struct vmlx4_pd *pd;
+};
+
+/* A send queue, in units of its stride (64 B and up). */
+struct vmlx4_sq {
+	uint8_t *buf;
+	uint32_t wqe_cnt;      /* power of two */
+	uint32_t stride_shift;
+	uint32_t ci;           /* next stride to execute, runs free */
+	bool live;             /* RTS */
+	bool error;            /* everything posted is flushed */
+	bool cq_blocked;       /* stopped until its CQ has room */
+	struct vmlx4_cq *cq;
+	struct vmlx4_port *port;
+	void *check;           /* what the contract checker remembers, or NULL */
+};
+
+struct vmlx4_wq {
+	struct vmlx4_obj obj;
+	uint32_t wqn;          /* a QPN */
+	unsigned int state;    /* IBV_WQS_* as the program asked for */
+	unsigned int rss_users;/* RSS QPs past RESET: the queue is up while > 0 */
+	struct vmlx4_port *port; /* of those RSS QPs */
+	struct vmlx4_wqn_range *range;
+	struct vmlx4_rq rq;
+};
+
+struct vmlx4_table {
+	struct vmlx4_obj obj;
+	uint32_t size;         /* power of two */
+	struct vmlx4_wq *wq[]; /* consecutive WQNs */
+};
+
+/* rss.fields: one bit per layer that the hash of an RSS QP covers. */
+#define VMLX4_HASH_IPV4     0x20u
+#define VMLX4_HASH_TCP_IPV4 0x10u
+#define VMLX4_HASH_IPV6     0x08u
+#define VMLX4_HASH_TCP_IPV6 0x04u
+#define VMLX4_HASH_UDP_IPV4 0x02u
+#define VMLX4_HASH_UDP_IPV6 0x01u
+
+struct vmlx4_qp {
+	struct vmlx4_obj obj;
+	uint32_t qpn;
+	unsigned int qp_type;  /* IBV_QPT_* */
+	unsigned int state;    /* IBV_QPS_* */
+	struct vmlx4_port *port; /* set by RESET -> INIT */
+	struct vmlx4_pd *pd;
+	struct vmlx4_cq *send_cq, *recv_cq;
+	bool sq_sig_all;
+	struct vmlx4_sq sq;
+	struct vmlx4_rq rq;
+	struct vmlx4_table *table; /* RSS QP: neither SQ nor RQ of its own */
+	struct {
+		uint8_t fields;
+		uint8_t key[VMLX4_RSS_KEY];
+		/* Toeplitz, unrolled per input byte: hash ^= key_table[i][byte] */
+		uint32_t key_table[36][256];
+	} *rss;
+	uint32_t async_events;
+	TAILQ_ENTRY(vmlx4_qp) sq_next; /* in ctx->sqs while sq.live or sq.error */
+};
+TAILQ_HEAD(vmlx4_qp_list, vmlx4_qp);
+
+/* ---- flow steering ---- */
+
+enum vmlx4_flow_type {
+	VMLX4_FLOW_NORMAL,
+	VMLX4_FLOW_ALL_DEFAULT,
+	VMLX4_FLOW_MC_DEFAULT,
+	VMLX4_FLOW_SNIFFER,
+};
+
+/*
+ * What a rule matches. Masks are all zeroes or all ones (the VLAN id: 0x0fff);
+ * all values in network order.
+ */
+struct vmlx4_match {
+	bool eth, ipv4, tcp, udp;  /* layers the rule names */
+	uint8_t dst_mac[6], dst_mac_mask[6];
+	uint16_t vlan_tag, vlan_mask;
+	uint32_t src_ip, src_ip_mask, dst_ip, dst_ip_mask;
+	uint16_t src_port, src_port_mask, dst_port, dst_port_mask;
+};
+
+struct vmlx4_flow {
+	struct vmlx4_obj obj;
+	enum vmlx4_flow_type flow_type;
+	uint16_t priority;     /* lower wins; then the older rule */
+	struct vmlx4_match match;
+	struct vmlx4_port *port;
+	struct vmlx4_qp *qp;
+	TAILQ_ENTRY(vmlx4_flow) port_next;
+};
+TAILQ_HEAD(vmlx4_flow_list, vmlx4_flow);
+
+/* ---- ports, contexts, the adapter ---- */
+
+/* The Linux network interface that mlx4_en would show for the port. */
+struct vmlx4_netdev {
+	char name[IFNAMSIZ];
+	unsigned int ifindex;
+	uint8_t mac[6];
+	unsigned int mtu;
+	unsigned int flags;    /* IFF_* the user sets; RUNNING is derived */
+	bool rx_pause, tx_pause;
+	bool loopback_owned;   /* reserved for internal loopback */
+};
+
+struct vmlx4_port {
+	struct vmlx4_adapter *adapter;
+	unsigned int number;   /* 1, 2 */
+	bool infiniband;
+	bool carrier;          /* cable plugged in and the other end alive */
+	bool active;           /* last state told to the contexts */
+	struct vmlx4_netdev netdev;
+	struct vmlx4_wire *wire;
+	struct vmlx4_flow_list flows; /* in match order */
+	struct vmlx4_port_stats stats;
+	struct {
+		unsigned int count;
+		uint8_t syndrome;
+	} fail[2];             /* indexed by enum vmlx4_fault */
+	void (*tx_tap)(void *arg, const void *frame, size_t length);
+	void *tx_tap_arg;
+};
+
+struct vmlx4_context {
+	struct vmlx4_adapter *adapter;
+	int fd;                /* the program's; a memfd of four pages */
+	uint8_t *pages;        /* our mapping: UAR, BlueFlame, unused, clock */
+	int async_fd;          /* our end */
+	uint32_t async_events_unreported;
+	uint32_t next_handle;
+	struct vmlx4_obj_list objs;
+	struct vmlx4_qp_list sqs;      /* what a send doorbell makes the engine scan */
+	struct vmlx4_wqn_range *wqn_range; /* the one still open */
+	bool scan;             /* look at all SQs in the next pass */
+	TAILQ_ENTRY(vmlx4_context) next;
+};
+TAILQ_HEAD(vmlx4_context_list, vmlx4_context);
+
+struct vmlx4_adapter {
+	struct vmlx4_options options;
+	const struct vmlx4_profile *profile;
+	pthread_mutex_t lock;
+	atomic_uint lock_waiters;  /* commands that want the lock: the engine steps aside */
+	struct vmlx4_port ports[VMLX4_MAX_PORTS];
+	struct vmlx4_context_list contexts;
+	struct vmlx4_object_counts counts;
+
+	struct vmlx4_qp **qp_table;   /* by QPN */
+	struct vmlx4_wq **wq_table;   /* by WQN, the same number space */
+	struct vmlx4_mr **mr_table;   /* by lkey >> 8 */
+	struct vmlx4_cq **cq_table;   /* by CQN */
+
+	struct vmlx4_engine *engine;
+	unsigned int violations;
+};
+
+/* Takes the lock ahead of the engine. */
+void vmlx4_lock(struct vmlx4_adapter *adapter);
+void vmlx4_unlock(struct vmlx4_adapter *adapter);
+
+/* ---- engine.c: everything below is called with the adapter locked ---- */
+
+/*
+ * Start and stop the engine. It exists from the first context on, as a thread
+ * unless options.step.
+ */
+int vmlx4_engine_start(struct vmlx4_adapter *adapter);
+void vmlx4_engine_stop(struct vmlx4_adapter *adapter); /* lock not held */
+
+/* One pass over doorbells, send queues and wires; returns the work done. */
+unsigned int vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget);
+
+/*
+ * A frame from the wire (or from a peer port): steering, RSS, scatter, CQE.
+ * The frame has no FCS. tx_csum_partial frames never reach this: the wire
+ * completes them.
+ */
+void vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+
+/* Longest frame without FCS that the port passes: MTU + Ethernet + two tags. */
+static inline size_t
+vmlx4_port_max_frame(const struct vmlx4_port *port)
+{
+	return port->netdev.mtu + 14 + 2 * 4;
+}
+
+/* ---- sq.c, rq.c, cq.c ---- */
+
+/* Queue life: called by the uverbs layer when an object changes state. */
+void vmlx4_sq_reset(struct vmlx4_qp *qp);  /* to RESET: index 0, forget */
+void vmlx4_sq_ready(struct vmlx4_qp *qp);  /* to RTS */
+void vmlx4_sq_error(struct vmlx4_qp *qp);  /* to ERR: flush what is posted */
+void vmlx4_rq_reset(struct vmlx4_rq *rq);
+void vmlx4_rq_ready(struct vmlx4_rq *rq);
+void vmlx4_rq_error(struct vmlx4_rq *rq);
+
+/* Execute at most budget WQEs of one send queue; returns how many. */
+unsigned int vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget);
+
+/* Put one received frame into a receive queue. */
+void vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
+	const uint8_t *frame, size_t length, const struct vmlx4_parsed *parsed,
+	uint32_t hash);
+
+/* Fresh CQ: mark all entries invalid for the first pass. */
+void vmlx4_cq_init(struct vmlx4_cq *cq);
+/* Room for one more CQE, judged by the consumer index record. */
+bool vmlx4_cq_has_room(const struct vmlx4_cq *cq);
+/* Drop the CQEs of a QP number that the program has not consumed yet. */
+void vmlx4_cq_drop_qpn(struct vmlx4_cq *cq, uint32_t qpn);
+/* Answer an arm that was not answered yet (doorbell word at UAR + 0x20). */
+void vmlx4_cq_check_arm(struct vmlx4_cq *cq);
+
+/* ---- steering.c ---- */
+
+/* Insert by priority, then age. 0, or -EEXIST/-ENOMEM. */
+int vmlx4_steering_add(struct vmlx4_flow *flow);
+void vmlx4_steering_remove(struct vmlx4_flow *flow);
+
+/* ---- rss.c ---- */
+
+/* Prepare qp->rss->key_table from the key. */
+void vmlx4_rss_prepare(struct vmlx4_qp *qp);
+
+/* ---- mr.c ---- */
+
+/*
+ * The bytes behind [addr, addr + length) of an lkey, or NULL when the key is
+ * unknown, belongs to another PD, does not cover the range or lacks access
+ * (IBV_ACCESS_LOCAL_WRITE, or 0 for reading).
+ */
+void *vmlx4_mr_map(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
+	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access);
+
+/* ---- events (uverbs/events.c) ---- */
+
+/* An async event of IBV_EVENT_* to one context, or with ctx NULL to all. */
+void vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
+	unsigned int type, uint64_t element);
+/* A completion event of a CQ to its channel. */
+void vmlx4_comp_event(struct vmlx4_cq *cq);
+/* Recompute the port's state; tell the contexts when it changed. */
+void vmlx4_port_update(struct vmlx4_port *port);
+
+#endif /* VMLX4_HCA_H_ */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_PARSE_H_
+#define VMLX4_PARSE_H_
+
+/* The adapter's packet parser: used by receive, steering, RSS and TX offloads. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum vmlx4_l3 { VMLX4_L3_NONE, VMLX4_L3_IPV4, VMLX4_L3_IPV6 };
+enum vmlx4_l4 { VMLX4_L4_NONE, VMLX4_L4_TCP, VMLX4_L4_UDP };
+
+struct vmlx4_parsed {
+	uint16_t l3_offset;      /* from the start of the frame; 0: no L3 */
+	uint16_t l4_offset;      /* 0: no L4 header in this frame */
+	uint16_t l3_payload_end; /* end of the IP packet (padding excluded) */
+	uint8_t l3;              /* enum vmlx4_l3 */
+	uint8_t l4;              /* enum vmlx4_l4; NONE for fragments */
+	uint8_t ip_protocol;
+	bool fragment;           /* any fragment, also the first */
+	bool options;            /* IPv4 IHL > 5 */
+	bool ipv6_ext;           /* extension headers other than a fragment header */
+	uint8_t vlans;           /* tags in front of L3: 0, 1, 2 */
+	bool s_vlan;             /* the outer tag is 802.1ad */
+	uint16_t vlan_tci;       /* of the outer tag, host order */
+	uint16_t ethertype;      /* behind the tags, host order */
+};
+
+void vmlx4_parse(const uint8_t *frame, size_t length, struct vmlx4_parsed *parsed);
+
+#endif /* VMLX4_PARSE_H_ */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_OPTIONS_H_
+#define VMLX4_OPTIONS_H_
+
+#include <limits.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VMLX4_MAX_PORTS 2
+
+/* The launcher validates the options and hands them to the library here. */
+#define VMLX4_OPTIONS_ENV "VMLX4_OPTIONS"
+
+enum vmlx4_wire_kind {
+	VMLX4_WIRE_PEER,   /* back to back with the other port */
+	VMLX4_WIRE_LOOP,   /* back to the same port */
+	VMLX4_WIRE_PCAP,
+	VMLX4_WIRE_TAP,
+	VMLX4_WIRE_PACKET, /* AF_PACKET on an existing interface */
+};
+
+struct vmlx4_wire_spec {
+	enum vmlx4_wire_kind kind;
+	char ifname[IFNAMSIZ];   /* tap, packet */
+	char pcap_in[PATH_MAX];  /* "" for none */
+	char pcap_out[PATH_MAX];
+};
+
+enum vmlx4_strict {
+	VMLX4_STRICT_OFF,
+	VMLX4_STRICT_REPORT, /* print and count */
+	VMLX4_STRICT_FATAL,  /* print and end the run */
+};
+
+struct vmlx4_options {
+	const struct vmlx4_profile *profile;
+	unsigned int ports;
+	struct vmlx4_wire_spec wire[VMLX4_MAX_PORTS];
+	bool infiniband[VMLX4_MAX_PORTS]; /* link layer of the port */
+	char pci_address[16];             /* "0000:05:00.0" */
+	bool step;                        /* no engine thread */
+	int engine_cpu;                   /* -1: leave it to the scheduler */
+	enum vmlx4_strict strict;
+	char stats_file[PATH_MAX];        /* JSON written when the adapter goes */
+	char sysfs[PATH_MAX];             /* root of the fake tree, set by the launcher */
+	unsigned int cqe_size;            /* 32 or 64 */
+	bool deny_open;                   /* opening the device gives EACCES */
+	unsigned int mtu;                 /* initial MTU of the netdevs */
+};
+
+/*
+ * Fill options from a string of the form "name=value name=value …". On error
+ * write one line that names the option, the value and the cure to error and
+ * return -EINVAL.
+ */
+int vmlx4_options_parse(const char *text, struct vmlx4_options *options,
+	char *error, size_t error_size);
+
+/* The one-paragraph help of each option, for "vmlx4 exec --help". */
+void vmlx4_options_help(void);
+
+#endif /* VMLX4_OPTIONS_H_ */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_H_
+#define VMLX4_H_
+
+/**
+ * @file
+ * Control interface of vmlx4, the virtual ConnectX-3 that lives in this
+ * process. A program finds the adapter through libibverbs like any other; this
+ * header is for tests and benchmarks that also want to drive the other end:
+ * step the engine, put frames on a wire, pull the cable, read counters.
+ *
+ * Every function may be called from any thread. There is one adapter in a
+ * process; it comes to life when the first verbs context is opened, and until
+ * then the functions return -ENODEV. Ports count from 1, as in verbs. Errors
+ * are negative errno values.
+ *
+ * Unless a function says otherwise its semantics are the project's own; what
+ * the adapter does on the wire and in memory follows the public mlx4 drivers.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VMLX4_API __attribute__((visibility("default")))
+
+/** Exit status of a program whose run the contract checker ended. */
+#define VMLX4_EXIT_VIOLATION 86
+
+/** Counters of one port. Frames and bytes exclude the FCS. */
+struct vmlx4_port_stats {
+	uint64_t tx_frames;          /**< handed to the wire */
+	uint64_t tx_bytes;
+	uint64_t tx_oversize;        /**< longer than MTU + headers, not sent */
+	uint64_t tx_wire_drops;      /**< the wire had no room or failed */
+	uint64_t tx_errors;          /**< WQEs that completed with an error */
+	uint64_t rx_frames;          /**< written to a receive queue */
+	uint64_t rx_bytes;
+	uint64_t rx_multicast;       /**< of rx_frames */
+	uint64_t rx_no_rule;         /**< no flow rule wanted the frame */
+	uint64_t rx_no_wqe;          /**< the receive queue had no WQE posted */
+	uint64_t rx_oversize;        /**< longer than MTU + headers, discarded */
+	uint64_t rx_dropped_by_rule; /**< a rule led to a QP that takes nothing */
+	uint64_t rx_cq_overrun;      /**< the CQ was full or in error */
+	uint64_t rx_errors;          /**< receive WQEs that completed with an error */
+	uint64_t rx_link_down;       /**< arrived while the port was down */
+};
+
+/** Live verbs objects of the whole adapter: what a leak test compares. */
+struct vmlx4_object_counts {
+	uint32_t contexts, pds, mrs, channels, cqs, qps, wqs, tables, flows;
+	uint64_t mr_bytes;       /**< sum of the lengths of the MRs */
+	uint64_t mrs_registered; /**< REG_MR commands that succeeded, ever */
+};
+
+/** What the next completions of a queue are to be (see vmlx4_fail_next()). */
+enum vmlx4_fault {
+	VMLX4_FAULT_TX, /**< the next WQE that a send queue of the port executes */
+	VMLX4_FAULT_RX, /**< the next frame for a receive queue of the port */
+};
+
+/**
+ * Run the engine in the calling thread until it finds no more work.
+ *
+ * In stepped mode (option "step") nothing moves without this call. With the
+ * engine thread running the call is harmless and returns what it did itself.
+ *
+ * @param budget
+ *   Stop after about this many WQEs and frames; 0 for no limit.
+ * @return
+ *   WQEs executed and frames received, or -ENODEV.
+ */
+VMLX4_API int vmlx4_step(unsigned int budget);
+
+/**
+ * A frame arrives at a port as if from its wire.
+ *
+ * The bytes are copied before the call returns. Works in both engine modes.
+ *
+ * @return 0; -EINVAL for a bad port or length (1..65535); -ENODEV.
+ */
+VMLX4_API int vmlx4_inject(unsigned int port, const void *frame, size_t length);
+
+/**
+ * See what a port sends. The function is called with the adapter locked, in
+ * the thread that runs the engine, after the frame went to the wire; the bytes
+ * are valid during the call only. It must not call into verbs or this header.
+ *
+ * @param tap   NULL to stop.
+ * @return 0, -EINVAL, -ENODEV.
+ */
+VMLX4_API int vmlx4_set_tx_tap(unsigned int port,
+	void (*tap)(void *arg, const void *frame, size_t length), void *arg);
+
+/**
+ * Plug the cable of a port in (up != 0) or out. Raises the async event that
+ * the link change raises, in every context.
+ *
+ * @return 0, -EINVAL, -ENODEV.
+ */
+VMLX4_API int vmlx4_set_carrier(unsigned int port, int up);
+
+/**
+ * Make the next count completions of a port end in an error.
+ *
+ * The queue behaves as after the real fault: the error CQE, then the error
+ * state and flushes that the model gives that syndrome.
+ *
+ * @param syndrome
+ *   CQE syndrome, e.g. 0x04 for a local protection error.
+ * @return 0, -EINVAL, -ENODEV.
+ */
+VMLX4_API int vmlx4_fail_next(enum vmlx4_fault what, unsigned int port,
+	unsigned int count, uint8_t syndrome);
+
+/** Read the counters of a port. @return 0, -EINVAL, -ENODEV. */
+VMLX4_API int vmlx4_port_stats(unsigned int port, struct vmlx4_port_stats *stats);
+
+/** Count the live objects. @return 0, -EINVAL, -ENODEV. */
+VMLX4_API int vmlx4_object_counts(struct vmlx4_object_counts *counts);
+
+/**
+ * Contract violations seen so far (they end the run unless the mode is
+ * "strict=report"). @return the number, or -ENODEV.
+ */
+VMLX4_API int vmlx4_violations(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VMLX4_H_ */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_WIRE_H_
+#define VMLX4_WIRE_H_
+
+/*
+ * What a port's cable leads to. One file per kind. A wire never blocks: it
+ * sends or drops (the caller counts), and it is polled for input.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../options.h"
+
+struct vmlx4_port;
+struct vmlx4_wire;
+
+struct vmlx4_wire_ops {
+	/* Send one whole frame without FCS. False: dropped. */
+	bool (*send)(struct vmlx4_wire *wire, const uint8_t *frame, size_t length);
+	/* Deliver up to budget frames with vmlx4_port_receive(); how many. NULL: none. */
+	unsigned int (*poll)(struct vmlx4_wire *wire, unsigned int budget);
+	/* Called when the engine goes idle, e.g. to flush a file. NULL: nothing to do. */
+	void (*idle)(struct vmlx4_wire *wire);
+	void (*close)(struct vmlx4_wire *wire);
+};
+
+struct vmlx4_wire {
+	const struct vmlx4_wire_ops *ops;
+	struct vmlx4_port *port;
+	int fd;              /* readable when there is input, or -1 */
+};
+
+/*
+ * Open the wire of a port (NULL to only check that it could be opened, as the
+ * launcher does). On error write one line that names the wire, the value and
+ * the cure, leave nothing behind and return NULL.
+ */
+struct vmlx4_wire *vmlx4_wire_open(const struct vmlx4_wire_spec *spec,
+	struct vmlx4_port *port, char *error, size_t error_size);
+void vmlx4_wire_close(struct vmlx4_wire *wire);
+
+#endif /* VMLX4_WIRE_H_ */
