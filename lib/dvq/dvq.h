@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef DVQ_H_
+#define DVQ_H_
+
+/*
+ * libdvq: the send, receive and completion queues of a ConnectX-3 used without
+ * verbs calls. A program creates its queues with libibverbs, opens them with
+ * dvq_open(), then builds WQEs and reads CQEs with the inline functions below.
+ *
+ * Conventions: lengths are bytes; "block" is 64 bytes of a send queue; indices
+ * are running counts that the functions mask themselves. A name ending in _be
+ * is big endian, every other value is in host order. No function locks: one
+ * thread at a time per queue.
+ */
+
+#include "dvq_hw.h"
+#include "dvq_barrier.h"
+#include "dvq_cq.h"
+#include "dvq_sq.h"
+#include "dvq_rq.h"
+#include "dvq_open.h"
+
+#endif /* DVQ_H_ */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef DVQ_RQ_H_
+#define DVQ_RQ_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dvq_barrier.h"
+#include "dvq_hw.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A receive queue (of a WQ, or of a QP), as the program fills it. */
+struct dvq_rq {
+	uint8_t *buf;                   /**< first WQE */
+	uint32_t wqe_cnt;               /**< WQEs, a power of two */
+	uint32_t pi;                    /**< running count of posted WQEs */
+	uint32_t ci;                    /**< running count of completed WQEs; by the caller */
+	volatile uint32_t *db;          /**< doorbell record */
+	uint8_t stride_shift;           /**< log2 of the WQE size */
+	uint16_t max_sge;               /**< segments that a WQE holds */
+};
+
+/** WQEs that can be posted before the ring is full. */
+static inline uint32_t
+dvq_rq_room(const struct dvq_rq *rq)
+{
+	return rq->wqe_cnt - (rq->pi - rq->ci);
+}
+
+/** The segments of the WQE with running index @p index: rq->max_sge of them. */
+static inline struct dvq_data_seg *
+dvq_rq_wqe(const struct dvq_rq *rq, uint32_t index)
+{
+	size_t slot = index & (rq->wqe_cnt - 1);
+
+	return (struct dvq_data_seg *)(rq->buf + (slot << rq->stride_shift));
+}
+
+/**
+ * Write one segment of a receive WQE. @p len is 1..2^31-1: 0 would mean 2^31.
+ * Ordering: visible to the adapter with the next dvq_rq_publish().
+ */
+static inline void
+dvq_rq_set_seg(struct dvq_data_seg *seg, uint64_t addr, uint32_t lkey_be, uint32_t len)
+{
+	seg->byte_count = htobe32(len);
+	seg->lkey = lkey_be;
+	seg->addr = htobe64(addr);
+}
+
+/** End the list of a WQE behind its last segment when it is not full. Source: libmlx4. */
+static inline void
+dvq_rq_terminate(struct dvq_data_seg *seg)
+{
+	seg->byte_count = 0;
+	seg->lkey = htobe32(DVQ_INVALID_LKEY);
+	seg->addr = 0;
+}
+
+/** A buffer for dvq_rq_post(). */
+struct dvq_sge {
+	uint64_t addr;
+	uint32_t lkey_be;
+	uint32_t len;                   /**< 1..2^31-1 */
+};
+
+/**
+ * Post one WQE of @p n segments, 1..rq->max_sge; the caller has checked
+ * dvq_rq_room(). The buffers belong to the adapter until the CQE of the WQE:
+ * WQEs complete in the order of posting. Takes effect at dvq_rq_publish().
+ */
+static inline void
+dvq_rq_post(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
+{
+	struct dvq_data_seg *seg = dvq_rq_wqe(rq, rq->pi);
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		dvq_rq_set_seg(&seg[i], sge[i].addr, sge[i].lkey_be, sge[i].len);
+	if (n < rq->max_sge)
+		dvq_rq_terminate(&seg[n]);
+	rq->pi++;
+}
+
+/**
+ * Let the adapter see the WQEs posted so far. The record counts modulo 2^16.
+ * Ordering: all stores to the WQEs before the record. Source: libmlx4.
+ */
+static inline void
+dvq_rq_publish(struct dvq_rq *rq)
+{
+	dvq_barrier_rwqe_before_record();
+	*rq->db = htobe32(rq->pi & DVQ_RQ_DB_MASK);
+}
+
+/**
+ * Back to an empty ring, once the WQ or QP is in RESET: the adapter restarts at
+ * index 0 as well. Source: libmlx4.
+ */
+static inline void
+dvq_rq_reset(struct dvq_rq *rq)
+{
+	rq->pi = 0;
+	rq->ci = 0;
+	*rq->db = 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DVQ_RQ_H_ */
