@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A conversation with a program: send a line, wait for an answer, in bounded
+time, and never leave the program behind."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+
+class ConsoleError(AssertionError):
+    """The program ended, or did not answer in time; carries its output."""
+
+
+class Console:
+    """A program whose output goes to a pseudo terminal, so that stdio flushes
+    each line, and whose input is a pipe."""
+
+    def __init__(self, command, **popen):
+        self.command = list(map(str, command))
+        self.output = ""
+        master, slave = pty.openpty()
+        self._fd = master
+        try:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=slave, stderr=slave,
+                start_new_session=True, **popen)
+        except BaseException:
+            os.close(master)
+            raise
+        finally:
+            os.close(slave)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def _read(self, timeout):
+        """Take in what there is. False at the end of the output."""
+        if not select.select([self._fd], [], [], timeout)[0]:
+            return True
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:  # EIO: no process holds the other end any more
+            data = b""
+        self.output += data.decode(errors="replace").replace("\r", "")
+        return bool(data)
+
+    def fail(self, why):
+        raise ConsoleError("%s\n$ %s\n%s" % (why, " ".join(self.command), self.output[-6000:]))
+
+    def expect(self, pattern, timeout=20, start=0):
+        """Wait for a match of pattern in the output from offset start on."""
+        deadline = time.monotonic() + timeout
+        alive = True
+        while True:
+            match = re.compile(pattern, re.M).search(self.output, start)
+            if match:
+                return match
+            if not alive:
+                self.fail("ended (status %s) without %r" % (self.wait(5), pattern))
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.fail("no %r within %s s" % (pattern, timeout))
+            alive = self._read(min(left, 1))
+
+    def send(self, line):
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.fail("ended before %r was sent" % line)
+
+    def wait(self, timeout=20):
+        """Read on until the program ends; its exit status."""
+        deadline = time.monotonic() + timeout
+        while self._read(max(0, min(1, deadline - time.monotonic()))):
+            if time.monotonic() > deadline:
+                self.fail("still running after %s s" % timeout)
+        try:
+            return self.process.wait(max(1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return self.fail("still running after %s s" % timeout)
+
+    def kill(self):
+        """End the program and all that it started, in whatever state."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        if self.process.stdin:
+            try:
+                self.process.stdin.close()
+            except BrokenPipeError:
+                pass

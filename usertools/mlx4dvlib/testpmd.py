@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The distribution's testpmd on the virtual adapter, with either driver."""
+
+import os
+import re
+
+from . import build
+from .console import Console
+
+PROMPT = "testpmd> "
+OURS = "net_mlx4dv"
+STOCK = "net_mlx4"
+
+
+def lcores():
+    """EAL arguments for a main and a forwarding lcore on the CPUs we may use."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) > 1:
+        return ["-l", "%d,%d" % (cpus[0], cpus[1])]
+    return ["--lcores", "0@%d,1@%d" % (cpus[0], cpus[0])]
+
+
+def driver_arguments(driver=OURS, pci=False, ports=2, devargs=""):
+    """How to have testpmd probe the ports with a driver.
+
+    Returns the launcher's options and the EAL's arguments. The stock driver is
+    always there; ours is loaded with -d, or preloaded where EAL refuses -d."""
+    preload, eal = [], []
+    if driver == OURS:
+        if build.eal_refuses(build.driver()):
+            preload = ["--preload", str(build.driver())]
+        else:
+            eal = ["-d", str(build.driver())]
+    extra = "," + devargs if devargs else ""
+    if driver == STOCK or pci:
+        eal += ["-a", build.PCI_ADDRESS + extra]
+    else:
+        eal += ["--no-pci"]
+        for port in range(1, ports + 1):
+            eal += ["--vdev", "%s%d,device=mlx4_0,port=%d%s" % (driver, port - 1, port, extra)]
+    return preload, eal
+
+
+def command(driver=OURS, pci=False, ports=2, devargs="", rxq=1, txq=1, mbufs=16384,
+            memory=512, options=(), eal=(), arguments=(), prefix=()):
+    """The whole command line. No hugepages and no files shared with others, so
+    that it runs for any user and beside any other DPDK program."""
+    preload, driver_eal = driver_arguments(driver, pci, ports, devargs)
+    program = ["dpdk-testpmd", *lcores(), "--no-huge", "-m", str(memory), "--no-shconf",
+               "--no-telemetry", *driver_eal, *eal, "--", "-i",
+               "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq, *arguments]
+    return [*prefix, *build.exec_command(program, *options, *preload)]
+
+
+def parse_counters(text):
+    """{"RX-packets": 5, …} of a "show port stats" or a forward statistics part."""
+    return {name: int(value) for name, value in re.findall(r"([RT]X-[a-z]+):\s*(\d+)", text)}
+
+
+class Testpmd(Console):
+    """An interactive testpmd. Use as a context manager; see command() for the
+    arguments."""
+
+    __test__ = False  # not a test class, whatever its name
+
+    def __init__(self, start_timeout=60, popen=None, **arguments):
+        super().__init__(command(**arguments), **(popen or {}))
+        self._seen = 0
+        try:
+            self._prompt(start_timeout)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _prompt(self, timeout):
+        match = self.expect("^" + PROMPT, timeout, self._seen)
+        answer = self.output[self._seen:match.start()]
+        self._seen = match.end()
+        return answer
+
+    def do(self, line, timeout=20):
+        """Send one command; what it printed."""
+        self.send(line)
+        answer = self._prompt(timeout)
+        return answer.split("\n", 1)[-1]
+
+    def stats(self, port):
+        return parse_counters(self.do("show port stats %d" % port))
+
+    def xstats(self, port):
+        text = self.do("show port xstats %d" % port)
+        return {name: int(value) for name, value in re.findall(r"^(\w+): (\d+)$", text, re.M)}
+
+    def info(self, port):
+        """{"Driver name": "net_mlx4dv", …} of "show port info"."""
+        text = self.do("show port info %d" % port)
+        return dict(re.findall(r"^([A-Z][^:\n]*): (.*)$", text, re.M))
+
+    def drain(self):
+        """After "stop": take in what is still on its way, so that the counters
+        of the two ends must agree."""
+        self.do("set fwd rxonly")
+        self.do("start")
+        before = None
+        for _ in range(100):
+            now = [self.stats(port).get("RX-packets") for port in range(self.ports())]
+            if now == before:
+                break
+            before = now
+        self.do("stop")
+
+    def ports(self):
+        return len(re.findall(r"^Configuring Port \d+", self.output, re.M))
+
+    def quit(self, timeout=20):
+        """Leave in order; the exit status of the whole run."""
+        self.send("quit")
+        return self.wait(timeout)
