@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef MLX4DV_H_
+#define MLX4DV_H_
+
+/*
+ * Control side of the driver: one struct mdv_priv per ethdev, which is one port
+ * of one adapter. Burst code needs nothing from here but the MR generation.
+ *
+ * Control functions return 0 or a negative errno. Release functions accept
+ * half-built state.
+ */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <infiniband/mlx4dv.h>
+#include <infiniband/verbs.h>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_rwlock.h>
+#include <rte_spinlock.h>
+
+#include <ethdev_driver.h>
+
+#include "mlx4dv_compat.h"
+#include "mlx4dv_rxtx.h"
+
+#define MDV_MAX_MAC 128       /* the adapter's table of a port */
+#define MDV_MAX_MC 256        /* multicast addresses of one port */
+#define MDV_RSS_KEY_LEN 40
+#define MDV_DEFAULT_DESC 512
+#define MDV_MIN_DESC 8
+
+/* Ethernet header, two VLAN tags, FCS: what a frame has beyond its MTU. */
+#define MDV_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN)
+#define MDV_MIN_MTU 68
+#define MDV_MAX_MTU 9978      /* of mlx4_en */
+
+#define MDV_WATCHDOG_US 20000
+#define MDV_LINK_RECHECK_US 50000
+
+/* ---- memory regions (mlx4dv_mr.c) ---- */
+
+struct mdv_mr;
+TAILQ_HEAD(mdv_mr_list, mdv_mr);
+
+/* A range of memory that a region serves; an MR may serve several. */
+struct mdv_mr_map {
+	struct mdv_mr_entry entry;
+	struct mdv_mr *mr;
+};
+
+struct mdv_mr_table {
+	rte_rwlock_t lock;
+	uint32_t generation;      /* bumped when a map goes: queues drop their caches */
+	uint32_t n, room;
+	struct mdv_mr_map *maps;  /* sorted, disjoint */
+	struct mdv_mr_list mrs;
+};
+
+/* ---- flow rules (mlx4dv_rules.c) ---- */
+
+enum mdv_rule_kind {
+	MDV_RULE_UNICAST,         /* an address of ours */
+	MDV_RULE_MULTICAST,       /* from the multicast list, and broadcast */
+	MDV_RULE_ALLMULTI,
+	MDV_RULE_PROMISC,
+	MDV_RULE_CLASS_TCP,       /* IPv4 TCP / UDP to an address of ours, where */
+	MDV_RULE_CLASS_UDP,       /* the hash of the base QP does not fit */
+};
+
+struct mdv_rule {
+	TAILQ_ENTRY(mdv_rule) next;
+	enum mdv_rule_kind kind;
+	struct rte_ether_addr mac;
+	struct ibv_flow *flow;
+	bool wanted;              /* mark of the current pass */
+};
+TAILQ_HEAD(mdv_rule_list, mdv_rule);
+
+/* ---- RSS (mlx4dv_rss.c) ---- */
+
+/* An RSS QP and the table that it spreads over. */
+struct mdv_rss_qp {
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *qp;
+};
+
+struct mdv_rss {
+	uint8_t key[MDV_RSS_KEY_LEN];
+	uint64_t hf;              /* RTE_ETH_RSS_* in effect */
+	uint32_t entries;         /* of the WQ table, power of two; 0: no RX */
+	struct ibv_wq **wqs;      /* by table entry */
+	uint32_t nb_wqs;          /* created so far */
+	struct mdv_rss_qp base, tcp, udp;
+};
+
+/* ---- a port ---- */
+
+/* What the adapter can do; read once at probe. */
+struct mdv_caps {
+	char fw_ver[64];
+	uint32_t part_id;
+	uint32_t max_qp_wr;
+	uint32_t max_queues;
+	uint32_t max_table;       /* entries of an indirection table */
+	bool rx_csum;             /* RAW_IP_CSUM */
+	bool keep_crc;            /* SCATTER_FCS */
+	bool tunnel_csum;         /* ConnectX-3 Pro */
+	bool vf;
+};
+
+struct mdv_netdev_stats {
+	uint64_t rx_missed;
+};
+
+struct mdv_priv {
+	struct mdv_mr_table mr;   /* first: bursts compare mr.generation */
+
+	struct rte_eth_dev *dev;
+	rte_spinlock_t lock;      /* queue recovery against stop and reset */
+	struct ibv_device *ibdev;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	unsigned int port;        /* from 1 */
+	bool vdev;
+	struct mdv_caps caps;
+
+	char ifname[IF_NAMESIZE];
+	unsigned int ifindex;
+	bool brought_up;          /* IFF_UP is ours: cleared again at close */
+
+	struct rte_ether_addr mac[MDV_MAX_MAC];
+	struct rte_ether_addr hw_mac; /* of the netdev */
+	struct rte_ether_addr *mc;
+	uint32_t nb_mc;
+	bool promisc, allmulti;
+	struct mdv_rule_list rules;
+
+	struct mdv_rss rss;
+	bool started;
+
+	struct rte_intr_handle *intr;
+	bool intr_registered;
+	bool alarm_link;          /* a link re-check is pending */
+	bool link_expected;       /* what the last event said */
+	int lsc_reported;         /* link status that the application knows; -1 */
+
+	uint64_t missed_base;     /* of the netdev's counter, at the last reset */
+};
+
+static inline struct mdv_priv *
+mdv_priv(const struct rte_eth_dev *dev)
+{
+	return dev->data->dev_private;
+}
+
+/* mlx4dv_probe.c: open and close the verbs side of a port, also for reset */
+int mdv_port_open(struct mdv_priv *priv);
+void mdv_port_close(struct mdv_priv *priv);
+
+/* mlx4dv_ethdev.c */
+extern const struct eth_dev_ops mdv_dev_ops;
+int mdv_dev_close(struct rte_eth_dev *dev);
+void mdv_burst_dummy(struct rte_eth_dev *dev);
+
+/* mlx4dv_netdev.c */
+int mdv_netdev_find(struct mdv_priv *priv);
+int mdv_netdev_get_mac(const struct mdv_priv *priv, struct rte_ether_addr *mac);
+int mdv_netdev_get_mtu(const struct mdv_priv *priv, uint16_t *mtu);
+int mdv_netdev_set_mtu(const struct mdv_priv *priv, uint16_t mtu);
+int mdv_netdev_get_flags(const struct mdv_priv *priv, unsigned int *flags);
+int mdv_netdev_set_up(const struct mdv_priv *priv, bool up);
+int mdv_netdev_get_speed(const struct mdv_priv *priv, uint32_t *mbps, bool *full_duplex,
+	bool *autoneg);
+int mdv_netdev_get_pause(const struct mdv_priv *priv, struct rte_eth_fc_conf *conf);
+int mdv_netdev_set_pause(const struct mdv_priv *priv, const struct rte_eth_fc_conf *conf);
+int mdv_netdev_get_stats(const struct mdv_priv *priv, struct mdv_netdev_stats *stats);
+int mdv_sysfs_read(const struct mdv_priv *priv, const char *file, char *buf, size_t size);
+
+/* mlx4dv_rxq.c */
+int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
+	unsigned int socket, const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
+void mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_rxqs_start(struct rte_eth_dev *dev);
+void mdv_rxqs_stop(struct rte_eth_dev *dev);
+int mdv_rxq_recover(struct mdv_rxq *rxq);
+int mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu);
+void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info);
+int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
+	struct rte_eth_burst_mode *mode);
+uint64_t mdv_rx_offloads(const struct mdv_priv *priv);
+
+/* mlx4dv_txq.c */
+int mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
+	unsigned int socket, const struct rte_eth_txconf *conf);
+void mdv_tx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_txqs_start(struct rte_eth_dev *dev);
+void mdv_txqs_stop(struct rte_eth_dev *dev);
+int mdv_txq_recover(struct mdv_txq *txq);
+void mdv_txq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_txq_info *info);
+int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
+	struct rte_eth_burst_mode *mode);
+int mdv_tx_done_cleanup(void *txq, uint32_t n);
+uint64_t mdv_tx_offloads(const struct mdv_priv *priv);
+
+/* mlx4dv_rss.c */
+extern const uint8_t mdv_rss_default_key[MDV_RSS_KEY_LEN];
+uint64_t mdv_rss_offloads(void);
+int mdv_rss_configure(struct rte_eth_dev *dev);
+uint32_t mdv_rss_entries(const struct mdv_priv *priv, uint16_t nb_queues);
+int mdv_rss_start(struct mdv_priv *priv);
+void mdv_rss_stop(struct mdv_priv *priv);
+int mdv_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mdv_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *reta,
+	uint16_t size);
+
+/* mlx4dv_rules.c */
+int mdv_rules_sync(struct mdv_priv *priv);
+void mdv_rules_flush(struct mdv_priv *priv);
+
+/* mlx4dv_mac.c */
+int mdv_mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t idx,
+	uint32_t pool);
+void mdv_mac_addr_remove(struct rte_eth_dev *dev, uint32_t idx);
+int mdv_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
+int mdv_set_mc_addr_list(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n);
+int mdv_promiscuous_enable(struct rte_eth_dev *dev);
+int mdv_promiscuous_disable(struct rte_eth_dev *dev);
+int mdv_allmulticast_enable(struct rte_eth_dev *dev);
+int mdv_allmulticast_disable(struct rte_eth_dev *dev);
+
+/* mlx4dv_mr.c */
+int mdv_mr_init(struct mdv_priv *priv);
+void mdv_mr_fini(struct mdv_priv *priv);
+/* Register all of a pool now; -errno when any part of it cannot be. */
+int mdv_mr_register_pool(struct mdv_priv *priv, struct rte_mempool *mp);
+/* Register every pool that packets can come from. */
+void mdv_mr_register_known(struct mdv_priv *priv);
+/* Look up or register [addr, addr + length) of EAL memory or of the pool mp. */
+int mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
+	struct mdv_mr_entry *entry);
+int mdv_mr_dma_map(struct mdv_priv *priv, void *addr, size_t length);
+int mdv_mr_dma_unmap(struct mdv_priv *priv, void *addr, size_t length);
+
+/* mlx4dv_intr.c */
+int mdv_intr_init(struct mdv_priv *priv);
+void mdv_intr_fini(struct mdv_priv *priv);
+void mdv_watchdog_start(struct mdv_priv *priv);
+void mdv_watchdog_stop(struct mdv_priv *priv);
+int mdv_link_update(struct rte_eth_dev *dev, int wait_to_complete);
+int mdv_link_set_up(struct rte_eth_dev *dev);
+int mdv_link_set_down(struct rte_eth_dev *dev);
+
+/* mlx4dv_stats.c */
+int mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats);
+int mdv_stats_reset(struct rte_eth_dev *dev);
+int mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned int n);
+int mdv_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
+	unsigned int n);
+
+#endif /* MLX4DV_H_ */
