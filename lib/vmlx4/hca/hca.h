@@ -79,6 +79,8 @@ struct vmlx4_mr {
 struct vmlx4_channel {
 	struct vmlx4_obj obj;
 	int write_fd;       /* our end; the program reads the other */
+	int read_fd;        /* our copy of the other: to drop what was not read */
+	int fd;             /* the program's, or -1 once it closed it */
 };
 
 struct vmlx4_cq {
@@ -165,6 +167,9 @@ struct vmlx4_qp {
 	struct vmlx4_rq rq;
 	struct vmlx4_table *table; /* RSS QP: neither SQ nor RQ of its own */
 	struct {
+		uint32_t send_wr, recv_wr, send_sge, recv_sge, inline_data;
+	} cap;                 /* as QUERY_QP reports them */
+	struct {
 		uint8_t fields;
 		uint8_t key[VMLX4_RSS_KEY];
 		/* Toeplitz, unrolled per input byte: hash ^= key_table[i][byte] */
@@ -243,9 +248,12 @@ struct vmlx4_context {
 	int fd;                /* the program's; a memfd of four pages */
 	uint8_t *pages;        /* our mapping: UAR, BlueFlame, unused, clock */
 	int async_fd;          /* our end */
-	uint32_t async_events_unreported;
-	uint32_t next_handle;
-	struct vmlx4_obj_list objs;
+	int async_read_fd;     /* our copy of the program's end */
+	bool ready;            /* GET_CONTEXT succeeded */
+	struct vmlx4_obj **by_handle;
+	uint32_t handle_room;  /* entries of by_handle */
+	uint32_t handle_hint;  /* no free entry below this one */
+	struct vmlx4_obj_list objs;    /* youngest first: the order to destroy them in */
 	struct vmlx4_qp_list sqs;      /* what a send doorbell makes the engine scan */
 	struct vmlx4_wqn_range *wqn_range; /* the one still open */
 	bool scan;             /* look at all SQs in the next pass */
@@ -268,6 +276,7 @@ struct vmlx4_adapter {
 	struct vmlx4_cq **cq_table;   /* by CQN */
 
 	struct vmlx4_engine *engine;
+	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;
 };
 
