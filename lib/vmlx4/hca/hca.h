@@ -95,6 +95,8 @@ struct vmlx4_cq {
 	bool timestamps;
 	bool error;         /* overrun: nothing is delivered any more */
 	uint8_t fired_sn;   /* sn of the last arm that was answered, 0xff: none */
+	uint32_t room;      /* CQEs that may be written before set_ci is read again */
+	uint32_t error_pi;  /* behind the last error CQE: what a solicited arm waits for */
 	uint32_t comp_events; /* written to the channel for this CQ */
 	uint32_t async_events;
 	uint16_t moderation_count, moderation_period;
@@ -108,6 +110,7 @@ struct vmlx4_rq {
 	uint32_t max_sge;
 	uint32_t *db;          /* big endian, low 16 bits count the posted WQEs */
 	uint16_t ci;           /* next WQE to fill, runs free */
+	uint16_t posted;       /* the record, when it was last read */
 	bool live;             /* takes frames */
 	bool error;            /* everything posted is flushed */
 	bool scatter_fcs;
@@ -124,10 +127,11 @@ struct vmlx4_sq {
 	uint32_t ci;           /* next stride to execute, runs free */
 	bool live;             /* RTS */
 	bool error;            /* everything posted is flushed */
+	bool pending;          /* a doorbell asked for a look, or work was left over */
 	bool cq_blocked;       /* stopped until its CQ has room */
 	struct vmlx4_cq *cq;
 	struct vmlx4_port *port;
-	void *check;           /* what the contract checker remembers, or NULL */
+	struct vmlx4_sq_check *check; /* what the contract checker remembers, or NULL */
 };
 
 struct vmlx4_wq {
@@ -234,6 +238,12 @@ struct vmlx4_port {
 	struct vmlx4_netdev netdev;
 	struct vmlx4_wire *wire;
 	struct vmlx4_flow_list flows; /* in match order */
+	struct {
+		unsigned int deep;     /* flows that look beyond the destination MAC */
+		unsigned int sniffers;
+		uint64_t mac;          /* last unicast destination looked up… */
+		struct vmlx4_flow *flow; /* …and its flow; NULL: forgotten */
+	} steering;
 	struct vmlx4_port_stats stats;
 	struct {
 		unsigned int count;
@@ -278,7 +288,11 @@ struct vmlx4_adapter {
 	struct vmlx4_engine *engine;
 	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;
+	unsigned int last_violation; /* enum vmlx4_rule, for tests */
 };
+
+/* The adapter of this process, or NULL while no context is open (adapter.c). */
+struct vmlx4_adapter *vmlx4_adapter_get(void);
 
 /* Takes the lock ahead of the engine. */
 void vmlx4_lock(struct vmlx4_adapter *adapter);
@@ -312,7 +326,12 @@ vmlx4_port_max_frame(const struct vmlx4_port *port)
 
 /* ---- sq.c, rq.c, cq.c ---- */
 
-/* Queue life: called by the uverbs layer when an object changes state. */
+/*
+ * Queue life: called by the uverbs layer when an object changes state. It sets
+ * the geometry and the cq, pd, port and qpn of a queue first; live, error and
+ * membership in ctx->sqs belong to these functions. Destroying a QP or WQ
+ * includes a reset.
+ */
 void vmlx4_sq_reset(struct vmlx4_qp *qp);  /* to RESET: index 0, forget */
 void vmlx4_sq_ready(struct vmlx4_qp *qp);  /* to RTS */
 void vmlx4_sq_error(struct vmlx4_qp *qp);  /* to ERR: flush what is posted */

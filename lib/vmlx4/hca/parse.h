@@ -3,7 +3,10 @@
 #ifndef VMLX4_PARSE_H_
 #define VMLX4_PARSE_H_
 
-/* The adapter's packet parser: used by receive, steering, RSS and TX offloads. */
+/*
+ * The adapter's packet parser: used by receive, steering, RSS and TX offloads.
+ * Nothing that it reports lies outside the frame.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,14 +17,18 @@ enum vmlx4_l4 { VMLX4_L4_NONE, VMLX4_L4_TCP, VMLX4_L4_UDP };
 
 struct vmlx4_parsed {
 	uint16_t l3_offset;      /* from the start of the frame; 0: no L3 */
-	uint16_t l4_offset;      /* 0: no L4 header in this frame */
+	uint16_t l4_offset;      /* behind the IP headers; 0: later fragment or no IP */
 	uint16_t l3_payload_end; /* end of the IP packet (padding excluded) */
 	uint8_t l3;              /* enum vmlx4_l3 */
 	uint8_t l4;              /* enum vmlx4_l4; NONE for fragments */
 	uint8_t ip_protocol;
 	bool fragment;           /* any fragment, also the first */
+	bool first_fragment;
+	bool truncated;          /* the frame ends before the IP packet does */
 	bool options;            /* IPv4 IHL > 5 */
 	bool ipv6_ext;           /* extension headers other than a fragment header */
+	uint8_t ipv6_ext_mask;   /* which, as the CQE tells it (hw.h) */
+	uint8_t llc;             /* 802.2: 1 LLC, 3 LLC and SNAP */
 	uint8_t vlans;           /* tags in front of L3: 0, 1, 2 */
 	bool s_vlan;             /* the outer tag is 802.1ad */
 	uint16_t vlan_tci;       /* of the outer tag, host order */
