@@ -51,13 +51,24 @@ struct vmlx4_options {
 	unsigned int mtu;                 /* initial MTU of the netdevs */
 };
 
+/* Limits of the MTU as mlx4_en reports them. */
+#define VMLX4_MTU_MIN 46
+#define VMLX4_MTU_MAX 9900
+
 /*
- * Fill options from a string of the form "name=value name=value …". On error
+ * Fill options from a string of the form "name=value name=value …"; a
+ * backslash takes the next character (a space, a backslash) as it is. On error
  * write one line that names the option, the value and the cure to error and
  * return -EINVAL.
  */
 int vmlx4_options_parse(const char *text, struct vmlx4_options *options,
 	char *error, size_t error_size);
+
+/* Write "name=value" with backslashes; returns what snprintf() would. */
+int vmlx4_options_quote(char *buffer, size_t size, const char *name, const char *value);
+
+/* Is there an option of this name, and does it stand without a value? */
+bool vmlx4_options_known(const char *name, bool *flag);
 
 /* The one-paragraph help of each option, for "vmlx4 exec --help". */
 void vmlx4_options_help(void);

@@ -31,5 +31,7 @@ struct vmlx4_profile {
 
 const struct vmlx4_profile *vmlx4_profile_find(const char *name);
 const struct vmlx4_profile *vmlx4_profile_get(unsigned int index); /* NULL: end */
+/* max_qp holds for two ports; a card with one port has more left. */
+uint32_t vmlx4_profile_max_qp(const struct vmlx4_profile *profile, unsigned int ports);
 
 #endif /* VMLX4_PROFILE_H_ */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sysfs.h"
+
+/*
+ * Far above what a host hands out, so that an index of ours never names a real
+ * interface by accident.
+ */
+#define IFINDEX_BASE 0x3d0000u
+
+/* Bus in the high byte, device and function in the low one. */
+static unsigned int
+pci_number(const struct vmlx4_options *options)
+{
+	unsigned int bus = 0, device = 0, function = 0;
+
+	sscanf(options->pci_address, "%*x:%x:%x.%x", &bus, &device, &function);
+	return bus << 8 | device << 3 | function;
+}
+
+void
+vmlx4_port_mac(const struct vmlx4_options *options, unsigned int port, uint8_t mac[6])
+{
+	unsigned int pci = pci_number(options);
+
+	/* 00:02:c9 is the vendor's prefix. */
+	mac[0] = 0x00;
+	mac[1] = 0x02;
+	mac[2] = 0xc9;
+	mac[3] = pci >> 8;
+	mac[4] = pci & 0xff;
+	mac[5] = port;
+}
+
+uint64_t
+vmlx4_node_guid(const struct vmlx4_options *options)
+{
+	return 0x0002c90300000000u | (uint64_t)pci_number(options) << 8;
+}
+
+void
+vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, uint8_t gid[16])
+{
+	uint8_t mac[6];
+	unsigned int i;
+
+	memset(gid, 0, 16);
+	gid[0] = 0xfe;
+	gid[1] = 0x80;
+	if (options->infiniband[port - 1]) {
+		uint64_t guid = vmlx4_node_guid(options) + port;
+
+		for (i = 0; i < 8; i++)
+			gid[8 + i] = guid >> (56 - 8 * i);
+		return;
+	}
+	/* Link-local address of the interface: EUI-64 of its MAC. */
+	vmlx4_port_mac(options, port, mac);
+	gid[8] = mac[0] ^ 0x02;
+	gid[9] = mac[1];
+	gid[10] = mac[2];
+	gid[11] = 0xff;
+	gid[12] = 0xfe;
+	memcpy(&gid[13], &mac[3], 3);
+}
+
+void
+vmlx4_ifname(unsigned int port, char name[IFNAMSIZ])
+{
+	snprintf(name, IFNAMSIZ, "vmlx4p%u", port);
+}
+
+unsigned int
+vmlx4_ifindex(unsigned int port)
+{
+	return IFINDEX_BASE + port;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_SYSFS_H_
+#define VMLX4_SYSFS_H_
+
+/*
+ * What Linux shows of the adapter outside the verbs device: the sysfs tree and
+ * the network interfaces of mlx4_en.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../options.h"
+
+struct vmlx4_adapter;
+struct vmlx4_port;
+
+/* The character device that the tree announces. */
+#define VMLX4_IBDEV "mlx4_0"
+#define VMLX4_UVERBS "uverbs0"
+#define VMLX4_UVERBS_MAJOR 231
+#define VMLX4_UVERBS_MINOR 192
+
+/* ---- identity.c: names and addresses, all derived from the options ---- */
+
+void vmlx4_port_mac(const struct vmlx4_options *options, unsigned int port, uint8_t mac[6]);
+uint64_t vmlx4_node_guid(const struct vmlx4_options *options);
+/* GID 0 and 1 (RoCE v1 and v2) of a port; an InfiniBand port has only GID 0. */
+void vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, uint8_t gid[16]);
+void vmlx4_ifname(unsigned int port, char name[IFNAMSIZ]);
+unsigned int vmlx4_ifindex(unsigned int port);
+
+/* ---- tree.c ---- */
+
+/*
+ * Build the tree under root, which must exist and be empty. On error write one
+ * line and return a negative errno; what was built stays for _remove().
+ */
+int vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root,
+	char *error, size_t error_size);
+/* Remove root and all below it. Refuses what _build() did not begin. */
+int vmlx4_sysfs_remove(const char *root);
+
+/* ---- netdev.c ---- */
+
+/* Name, index, MAC and MTU of the interface of a port, as the options say; UP. */
+void vmlx4_netdev_init(struct vmlx4_port *port);
+
+/* IFF_* with RUNNING derived from the port's state. */
+unsigned int vmlx4_netdev_flags(const struct vmlx4_port *port);
+
+/*
+ * ioctl() on a socket. Sets *handled when the request names an interface of
+ * this adapter and returns 0 or a negative errno; otherwise the request belongs
+ * to the kernel. Takes the adapter's lock; adapter may be NULL (nothing of ours).
+ */
+int vmlx4_netdev_ioctl(struct vmlx4_adapter *adapter, unsigned long request, void *arg,
+	int *handled);
+
+/* 0 and NULL when the interface is not one of ours. No lock, adapter may be NULL. */
+unsigned int vmlx4_netdev_nametoindex(const struct vmlx4_adapter *adapter, const char *name);
+char *vmlx4_netdev_indextoname(const struct vmlx4_adapter *adapter, unsigned int index,
+	char name[IFNAMSIZ]);
+
+/* Write address, mtu, operstate and carrier of a port into the tree anew. */
+void vmlx4_netdev_sysfs_update(const struct vmlx4_port *port);
+
+/* ---- ethtool.c: SIOCETHTOOL; called with the adapter locked ---- */
+
+int vmlx4_ethtool(struct vmlx4_port *port, void *data);
+
+#endif /* VMLX4_SYSFS_H_ */
