@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 
@@ -84,7 +85,7 @@ def ordinary_user(*needed):
         return [], None
     prefix = [setpriv, "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
     for path in needed:
-        if os.system("'%s' >/dev/null 2>&1" % "' '".join([*prefix, "test", "-r", str(path)])):
+        if subprocess.run([*prefix, "test", "-r", path], check=False).returncode != 0:
             return [], "nobody cannot read %s" % path
     return prefix, None
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fixtures. BUILD_DIR names the build under test; each test runs alone and
+in any order, and leaves no process, namespace or interface behind."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+TEST = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(TEST), str(TEST.parent / "usertools")]
+
+from harness import adapter, cmocka, netns  # noqa: E402
+from mlx4dvlib import build, testpmd as testpmd_module  # noqa: E402
+
+
+def pytest_configure(config):
+    if not build.launcher().exists():
+        raise pytest.UsageError("%s is not built; run 'make build', or name another build "
+                                "with BUILD_DIR" % build.launcher())
+    config.stash[cmocka.PROGRAMS] = cmocka.programs()
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".c" and file_path.name.startswith("test_"):
+        return cmocka.CmockaFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_report_header():
+    return "build: %s%s" % (build.build_dir(), ", sanitized" if build.sanitized() else "")
+
+
+@pytest.fixture
+def vmlx4(tmp_path):
+    """Run a program on a virtual adapter: vmlx4("ibv_devinfo", "-v").ok()."""
+    return adapter.Adapter(tmp_path)
+
+
+@pytest.fixture
+def testpmd(tmp_path):
+    """Start testpmds: testpmd(driver=…, options=["--wire1=…"], …), strict and
+    killed at the end of the test. See mlx4dvlib.testpmd.command()."""
+    started = []
+
+    def start(strict=True, **arguments):
+        options = list(arguments.pop("options", ()))
+        options += ["--stats=%s" % (tmp_path / ("adapter%d.json" % len(started)))]
+        options += ["--strict"] if strict else []
+        pmd = testpmd_module.Testpmd(options=options, popen={"cwd": str(tmp_path)}, **arguments)
+        pmd.counters = tmp_path / ("adapter%d.json" % len(started))
+        started.append(pmd)
+        return pmd
+
+    yield start
+    for pmd in started:
+        pmd.kill()
+
+
+@pytest.fixture
+def network():
+    """Namespaces, veths and TAPs that go with the test."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    made = netns.Network()
+    yield made
+    made.close()
