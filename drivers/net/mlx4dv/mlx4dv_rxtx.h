@@ -22,7 +22,9 @@ struct mdv_priv;
 
 #define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
-#define MDV_MR_CACHE 8       /* regions that a TX queue remembers */
+#define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
+#define MDV_TX_MAX_LEN 10000 /* largest MTU, Ethernet header, two VLAN tags */
+#define MDV_MR_CACHE 8       /* regions that a queue remembers */
 
 /*
  * Life of a queue as the bursts and the control code pass it to each other.
@@ -36,6 +38,12 @@ enum mdv_queue_state {
 	MDV_QUEUE_FAILED,
 };
 
+/* A piece of memory and the key that opens it to the adapter. */
+struct mdv_mr_entry {
+	uintptr_t start, end;
+	uint32_t lkey;            /* big endian, as the WQE wants it */
+};
+
 /* ---- RX ---- */
 
 /*
@@ -46,6 +54,7 @@ enum mdv_queue_state {
 struct mdv_rx_ring {
 	struct dvq_rq rq;
 	struct rte_mbuf **elts;   /* segment s of WQE i: elts[(i << sges_n) + s] */
+	uint32_t wqn;             /* as the CQE names it; set by mdv_rx_ring_fill() */
 	struct ibv_wq *wq;        /* not touched in bursts */
 };
 
@@ -74,6 +83,7 @@ struct mdv_rxq {
 	bool csum_l2tun;
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	struct mdv_rx_ring *rings;
+	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */
 	struct mdv_rxq_stats stats;
 
 	/* Not touched in bursts. */
@@ -92,11 +102,6 @@ struct mdv_rxq {
 
 /* ---- TX ---- */
 
-struct mdv_mr_entry {
-	uintptr_t start, end;
-	uint32_t lkey;            /* big endian, as the WQE wants it */
-};
-
 struct mdv_txq_stats {
 	uint64_t packets;         /* accepted; those lost to an error are in the drops */
 	uint64_t bytes;
@@ -114,19 +119,26 @@ struct mdv_txq {
 	struct dvq_sq sq;
 	struct rte_mbuf **elts;   /* by WQE block: the packet whose WQE starts there */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
+	uint32_t inflight;        /* packets in elts: at most nb_desc */
+	uint32_t freed;           /* running count of blocks whose elts are free */
+	uint16_t nb_desc;
 	uint16_t unsignalled;     /* packets since the last one that asks for a CQE */
+	bool fast_free;           /* MBUF_FAST_FREE; set by mdv_tx_burst_select() */
+	bool loopback;            /* VF: the adapter looks for the destination inside */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
 	uint32_t mr_generation;   /* of priv->mr when mr[] was filled */
 	struct mdv_txq_stats stats;
 
-	/* Completion side. */
+	/*
+	 * Completion side. The CQ needs sq.bb_cnt entries: when the queue fails,
+	 * every WQE is flushed with one of its own.
+	 */
 	struct dvq_cq cq;
 
 	/* Not touched in bursts. */
 	struct mdv_priv *priv;
 	struct rte_eth_txconf conf;
 	uint16_t idx;
-	uint16_t nb_desc;
 	uint16_t port_id;
 	unsigned int socket;
 	struct ibv_cq *ibv_cq;
@@ -136,12 +148,21 @@ struct mdv_txq {
 
 /* mlx4dv_rx.c */
 uint16_t mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
-/* The function for the device's configuration. */
+uint16_t mdv_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* The function for the device's configuration, once its queues exist. */
 eth_rx_burst_t mdv_rx_burst_select(struct rte_eth_dev *dev);
 /* Post a buffer in every WQE of a ring; -ENOMEM leaves the ring empty. */
 int mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 /* Free all buffers of a ring that the adapter no longer writes to. */
 void mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+/*
+ * For recovery, with every WQ of the queue in RESET: consume and count the
+ * completions that the bursts did not get to.
+ */
+void mdv_rx_discard(struct mdv_rxq *rxq);
+
+/* mlx4dv_ptype.c */
+extern const uint32_t mdv_ptype_table[256];
 const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev);
 
 /* mlx4dv_tx.c */
@@ -150,7 +171,11 @@ uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
 /* Free what has completed; at most n packets, 0 for all. Returns how many. */
 int mdv_tx_reap(struct mdv_txq *txq, uint32_t n);
-/* Free everything, completed or not, once the adapter is done with the queue. */
+/*
+ * Free everything, completed or not, once the adapter is done with the queue (QP
+ * in RESET or destroyed) and while its CQ exists. Empties the CQ and leaves the
+ * indices at 0, as dvq_sq_reset() will.
+ */
 void mdv_tx_drain(struct mdv_txq *txq);
 
 /*
