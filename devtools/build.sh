@@ -13,12 +13,14 @@ shift
 # A moved clone, another DPDK or other options need a fresh start; everything
 # else meson and ninja notice themselves.
 stamp="$top|$(pkg-config --modversion libdpdk)|${CC:-}|$*"
-if [ "$(cat "$dir/.configured" 2>/dev/null)" != "$stamp" ] || [ ! -f "$dir/build.ninja" ]; then
+configured=$(cat "$dir/.configured" 2>/dev/null) || configured=
+if [ ! -f "$dir/build.ninja" ] || [ "$configured" != "$stamp" ]; then
 	logs=$dir/logs
 	# Keep the logs of the set-up that runs before this.
-	[ ! -d "$dir" ] || find "$dir" -mindepth 1 -maxdepth 1 ! -name logs -exec rm -rf {} +
-	step "$logs/configure.log" "configuring $dir" \
-		meson setup "$dir" -Ddriver=enabled -Ddpdk_sdk="$(devtools/dpdk-sdk.sh --where)" "$@"
+	mkdir -p "$dir"
+	find "$dir" -mindepth 1 -maxdepth 1 ! -name logs -exec rm -rf {} +
+	step "$logs/configure.log" "configuring $dir" meson setup "$dir" \
+		-Ddriver=enabled -Ddpdk_sdk="$(devtools/dpdk-sdk.sh --where)" "$@"
 	printf '%s' "$stamp" > "$dir/.configured"
 fi
 step "$dir/logs/build.log" "building in $dir" ninja -C "$dir"

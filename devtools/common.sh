@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh
 #
 # Sourced by the scripts of this folder: steps that show progress and keep
 # their long output in a log.
@@ -7,7 +8,7 @@
 exec </dev/null
 
 top=$(cd "$(dirname "$0")/.." && pwd)
-cd "$top"
+cd "$top" || exit 1
 
 # Debian's own meson and python3, whatever else the user has installed.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH

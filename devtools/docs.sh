@@ -8,6 +8,6 @@ set -eu
 . "$(dirname "$0")/common.sh"
 
 step build/logs/docs.log "building the guides" \
-	/usr/bin/python3 -m sphinx -W --keep-going -n -b html \
+	/usr/bin/python3 -m sphinx -W --keep-going -n -E -b html \
 	-d build/doc/doctrees doc/guides build/doc/html
 echo "  build/doc/html/index.html"

@@ -44,7 +44,7 @@ source_entries()
 	for file in /etc/apt/sources.list.d/*.sources; do
 		[ -f "$file" ] || continue
 		n=$((n + 1))
-		sed 's/^[Tt]ypes:.*/Types: deb-src/' "$file" > "$work/parts/private$n.sources"
+		sed 's/^Types:.*/Types: deb-src/' "$file" > "$work/parts/private$n.sources"
 	done
 }
 

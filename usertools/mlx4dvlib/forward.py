@@ -98,8 +98,8 @@ def read_adapter(path):
 
 def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), options=(),
         tick=None, **arguments):
-    """Send in_flight packets from each port and let testpmd forward them to and
-    fro; tick(seconds so far) is called about each second."""
+    """Send in_flight packets from each port and let testpmd forward them back and
+    forth; tick(seconds so far) is called about each second."""
     bursts = max(1, in_flight // 32 // queues)
     with tempfile.TemporaryDirectory(prefix="mlx4dv-") as folder:
         os.chmod(folder, 0o777)
