@@ -48,6 +48,8 @@ struct vmlx4_port_stats {
 	uint64_t rx_cq_overrun;      /**< the CQ was full or in error */
 	uint64_t rx_errors;          /**< receive WQEs that completed with an error */
 	uint64_t rx_link_down;       /**< arrived while the port was down */
+	uint64_t rx_wire_drops;      /**< lost before the port: the wire's buffer ran over,
+	                              *   or the host left a checksum nobody can complete */
 };
 
 /** Live verbs objects of the whole adapter: what a leak test compares. */

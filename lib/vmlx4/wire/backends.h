@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_BACKENDS_H_
+#define VMLX4_BACKENDS_H_
+
+/* The kinds of wires, each with the contract of vmlx4_wire_open(). */
+
+#include "wire.h"
+
+typedef struct vmlx4_wire *vmlx4_wire_open_t(const struct vmlx4_wire_spec *spec,
+	struct vmlx4_port *port, char *error, size_t error_size);
+
+vmlx4_wire_open_t vmlx4_wire_peer_open; /* loop and back-to-back */
+vmlx4_wire_open_t vmlx4_wire_pcap_open;
+vmlx4_wire_open_t vmlx4_wire_tap_open;
+vmlx4_wire_open_t vmlx4_wire_packet_open;
+
+/* ---- netif.c: the host's interface at the other end of a TAP or packet wire ---- */
+
+struct vmlx4_netif {
+	int socket;          /* for ioctl() */
+	char name[IFNAMSIZ];
+	bool running;
+	uint64_t next_look;  /* ns */
+};
+
+int vmlx4_netif_open(struct vmlx4_netif *netif, const char *name);
+void vmlx4_netif_close(struct vmlx4_netif *netif);
+/* IFF_* of the interface or a negative errno. */
+int vmlx4_netif_flags(const struct vmlx4_netif *netif);
+/* Set IFF_* bits; 0 or a negative errno. */
+int vmlx4_netif_set_flags(const struct vmlx4_netif *netif, unsigned int flags);
+/*
+ * A few times a second: let the port's carrier follow the interface, whose
+ * flags must hold all of mask. An interface that is not there any more counts
+ * as `absent`. True when it was time to look.
+ */
+bool vmlx4_netif_watch(struct vmlx4_netif *netif, struct vmlx4_port *port, unsigned int mask,
+	bool absent);
+
+#endif /* VMLX4_BACKENDS_H_ */

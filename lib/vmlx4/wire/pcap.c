@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pcap/pcap.h>
+
+#include "../hca/hca.h"
+#include "backends.h"
+
+/*
+ * Capture files. in= is replayed once, out= takes what the port sends.
+ *
+ * A real wire has no flow control, but a replay that loses frames is useless
+ * as test input. So the sender of a replay is polite: it starts when the link
+ * is up and the port's flow rules have stood unchanged for a moment (a driver
+ * adds its rules one by one; with stepping, the caller decides the moment), and
+ * a frame whose receive queue has no WQE is tried again later and not counted
+ * in rx_no_wqe. A frame that no rule wants is lost and counted as on any wire.
+ */
+
+#define SETTLE_NS 200000000ull
+#define FRAME_MAX 65535
+
+struct pcap_wire {
+	struct vmlx4_wire wire;
+	pcap_t *in;
+	const u_char *frame;       /* read and not delivered yet, or NULL */
+	struct pcap_pkthdr *header;
+	unsigned long number;      /* of that frame, from 1 as tcpdump -# counts */
+	const struct vmlx4_flow *first, *last; /* the rules when last looked at */
+	uint64_t settled;          /* ns: start no earlier */
+	pcap_t *out;
+	pcap_dumper_t *dump;
+	bool dirty;                /* written and not flushed */
+	bool broken;               /* a write failed: everything is dropped */
+	char name[PATH_MAX];       /* of the out file */
+};
+
+static uint64_t
+now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static void
+out_failed(struct pcap_wire *pw)
+{
+	if (!pw->broken)
+		fprintf(stderr, "vmlx4: wire pcap:out=%s: %s: frames are dropped from here on\n",
+			pw->name, strerror(errno));
+	pw->broken = true;
+}
+
+static bool
+pcap_wire_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
+{
+	struct pcap_wire *pw = (struct pcap_wire *)wire;
+	uint64_t now = now_ns(CLOCK_REALTIME);
+	struct pcap_pkthdr header = {
+		/* A file of nanosecond precision holds them in place of microseconds. */
+		.ts = { .tv_sec = now / 1000000000, .tv_usec = now % 1000000000 },
+		.caplen = length,
+		.len = length,
+	};
+
+	/* Without out= the cable ends in the open: what is sent there is gone. */
+	if (pw->dump == NULL)
+		return true;
+	if (pw->broken)
+		return false;
+	pcap_dump((u_char *)pw->dump, &header, frame);
+	pw->dirty = true;
+	if (ferror(pcap_dump_file(pw->dump)) != 0) {
+		out_failed(pw);
+		return false;
+	}
+	return true;
+}
+
+static void
+pcap_wire_idle(struct vmlx4_wire *wire)
+{
+	struct pcap_wire *pw = (struct pcap_wire *)wire;
+
+	if (!pw->dirty || pw->broken)
+		return;
+	pw->dirty = false;
+	if (pcap_dump_flush(pw->dump) != 0)
+		out_failed(pw);
+}
+
+/* May the replay go on? */
+static bool
+receiver_ready(struct pcap_wire *pw)
+{
+	struct vmlx4_port *port = pw->wire.port;
+	const struct vmlx4_flow *first = TAILQ_FIRST(&port->flows);
+	const struct vmlx4_flow *last = TAILQ_LAST(&port->flows, vmlx4_flow_list);
+	uint64_t now;
+
+	if (first == NULL || !port->active) {
+		pw->first = NULL;
+		return false;
+	}
+	if (port->adapter->options.step)
+		return true;
+	if (first == pw->first && last == pw->last && pw->settled == 0)
+		return true;
+	now = now_ns(CLOCK_MONOTONIC);
+	if (first != pw->first || last != pw->last) {
+		pw->first = first;
+		pw->last = last;
+		pw->settled = now + SETTLE_NS;
+		return false;
+	}
+	if (now < pw->settled)
+		return false;
+	pw->settled = 0;
+	return true;
+}
+
+/* Why a captured frame cannot be replayed, or NULL. */
+static const char *
+frame_fault(const struct pcap_pkthdr *header)
+{
+	if (header->caplen < header->len)
+		return "capture whole frames (tcpdump -s 0)";
+	if (header->caplen > FRAME_MAX)
+		return "no frame is longer than 65535 bytes";
+	if (header->caplen == 0)
+		return "no frame is empty";
+	return NULL;
+}
+
+static bool
+next_frame(struct pcap_wire *pw)
+{
+	const char *fault = NULL;
+	int ret;
+
+	if (pw->frame != NULL)
+		return true;
+	ret = pcap_next_ex(pw->in, &pw->header, &pw->frame);
+	if (ret == 1) {
+		pw->number++;
+		fault = frame_fault(pw->header);
+		if (fault == NULL)
+			return true;
+	} else if (ret == PCAP_ERROR) {
+		fault = pcap_geterr(pw->in);
+	}
+	/* Only a pipe gets here with a fault: a file was checked when it was opened. */
+	if (fault != NULL)
+		fprintf(stderr, "vmlx4: wire pcap:in=: frame %lu: %s: the replay ends here\n",
+			pw->number, fault);
+	pw->frame = NULL;
+	pcap_close(pw->in);
+	pw->in = NULL;
+	return false;
+}
+
+static unsigned int
+pcap_wire_poll(struct vmlx4_wire *wire, unsigned int budget)
+{
+	struct pcap_wire *pw = (struct pcap_wire *)wire;
+	struct vmlx4_port_stats *stats = &wire->port->stats;
+	unsigned int count = 0;
+
+	if (pw->in == NULL || !receiver_ready(pw))
+		return 0;
+	while (count < budget && next_frame(pw)) {
+		uint64_t no_wqe = stats->rx_no_wqe, delivered = stats->rx_frames;
+
+		vmlx4_port_receive(wire->port, pw->frame, pw->header->caplen);
+		/* When one of several receivers took it, a second try would repeat it. */
+		if (stats->rx_no_wqe != no_wqe && stats->rx_frames == delivered) {
+			stats->rx_no_wqe = no_wqe;
+			break;
+		}
+		pw->frame = NULL;
+		count++;
+	}
+	return count;
+}
+
+static void
+pcap_wire_close(struct vmlx4_wire *wire)
+{
+	struct pcap_wire *pw = (struct pcap_wire *)wire;
+
+	pcap_wire_idle(wire);
+	if (pw->dump != NULL)
+		pcap_dump_close(pw->dump);
+	if (pw->out != NULL)
+		pcap_close(pw->out);
+	if (pw->in != NULL)
+		pcap_close(pw->in);
+	free(pw);
+}
+
+static const struct vmlx4_wire_ops pcap_ops = {
+	.send = pcap_wire_send,
+	.poll = pcap_wire_poll,
+	.idle = pcap_wire_idle,
+	.close = pcap_wire_close,
+};
+
+static pcap_t *
+open_capture(const char *name, char *error, size_t error_size)
+{
+	char reason[PCAP_ERRBUF_SIZE];
+	pcap_t *pcap;
+
+	if (access(name, R_OK) < 0) {
+		snprintf(error, error_size, "wire pcap:in=%s: %s: give a capture file that you "
+			"may read", name, strerror(errno));
+		return NULL;
+	}
+	pcap = pcap_open_offline_with_tstamp_precision(name, PCAP_TSTAMP_PRECISION_NANO, reason);
+	if (pcap == NULL) {
+		snprintf(error, error_size, "wire pcap:in=%s: no capture file: %s: give one "
+			"that tcpdump -r reads", name, reason);
+		return NULL;
+	}
+	if (pcap_datalink(pcap) != DLT_EN10MB) {
+		const char *type = pcap_datalink_val_to_name(pcap_datalink(pcap));
+
+		snprintf(error, error_size, "wire pcap:in=%s: link type %s: give a capture of "
+			"Ethernet frames (taken on one interface, not on \"any\")", name,
+			type != NULL ? type : "unknown");
+		pcap_close(pcap);
+		return NULL;
+	}
+	return pcap;
+}
+
+/*
+ * Read the capture to its end, so that a bad frame is found before the program
+ * starts and not in the middle of its run.
+ */
+static int
+check_capture(const char *name, char *error, size_t error_size)
+{
+	pcap_t *pcap = open_capture(name, error, error_size);
+	struct pcap_pkthdr *header;
+	const u_char *frame;
+	unsigned long number = 0;
+	int ret;
+
+	if (pcap == NULL)
+		return -EINVAL;
+	while ((ret = pcap_next_ex(pcap, &header, &frame)) == 1) {
+		const char *fault = frame_fault(header);
+
+		number++;
+		if (fault == NULL)
+			continue;
+		snprintf(error, error_size, "wire pcap:in=%s: frame %lu: %u of %u bytes were "
+			"captured: %s", name, number, header->caplen, header->len, fault);
+		pcap_close(pcap);
+		return -EINVAL;
+	}
+	if (ret == PCAP_ERROR)
+		snprintf(error, error_size, "wire pcap:in=%s: behind frame %lu: %s: give a whole "
+			"capture file", name, number, pcap_geterr(pcap));
+	pcap_close(pcap);
+	return ret == PCAP_ERROR ? -EINVAL : 0;
+}
+
+static int
+open_in(struct pcap_wire *pw, const char *name, char *error, size_t error_size)
+{
+	struct stat st;
+
+	/* A pipe can be read only once: its frames are checked by nobody. */
+	if (stat(name, &st) == 0 && !S_ISREG(st.st_mode) && pw->wire.port == NULL)
+		return 0;
+	if (stat(name, &st) < 0 || S_ISREG(st.st_mode)) {
+		int ret = check_capture(name, error, error_size);
+
+		if (ret < 0)
+			return ret;
+	}
+	if (pw->wire.port == NULL)
+		return 0;
+	pw->in = open_capture(name, error, error_size);
+	return pw->in != NULL ? 0 : -EINVAL;
+}
+
+/* Could the file be written? Leaves a present one as it is, an absent one absent. */
+static int
+check_out(const char *name)
+{
+	bool present = access(name, F_OK) == 0;
+	int fd = open(name, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+
+	/* ENXIO: a pipe whose reader is yet to come. */
+	if (fd < 0)
+		return errno == ENXIO ? 0 : -errno;
+	close(fd);
+	if (!present)
+		unlink(name);
+	return 0;
+}
+
+static int
+open_out(struct pcap_wire *pw, const char *name, char *error, size_t error_size)
+{
+	/*
+	 * A program may close its last context and open the device again: that is
+	 * the same run, so the file goes on.
+	 */
+	static char begun[VMLX4_MAX_PORTS][PATH_MAX];
+	int ret = check_out(name);
+	char *last;
+
+	if (ret < 0) {
+		snprintf(error, error_size, "wire pcap:out=%s: %s: give a file in a folder that "
+			"you may write", name, strerror(-ret));
+		return ret;
+	}
+	if (pw->wire.port == NULL)
+		return 0;
+	strcpy(pw->name, name);
+	pw->out = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 262144,
+		PCAP_TSTAMP_PRECISION_NANO);
+	if (pw->out == NULL) {
+		snprintf(error, error_size, "wire pcap:out=%s: %s", name, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	last = begun[pw->wire.port->number - 1];
+	pw->dump = strcmp(last, name) == 0 ? pcap_dump_open_append(pw->out, name) :
+		pcap_dump_open(pw->out, name);
+	if (pw->dump == NULL) {
+		snprintf(error, error_size, "wire pcap:out=%s: %s", name, pcap_geterr(pw->out));
+		return -EIO;
+	}
+	strcpy(last, name);
+	return 0;
+}
+
+struct vmlx4_wire *
+vmlx4_wire_pcap_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
+	size_t error_size)
+{
+	struct pcap_wire *pw = calloc(1, sizeof(*pw));
+
+	if (pw == NULL) {
+		snprintf(error, error_size, "wire pcap: %s", strerror(ENOMEM));
+		return NULL;
+	}
+	pw->wire.ops = &pcap_ops;
+	pw->wire.port = port;
+	pw->wire.fd = -1;
+	if ((spec->pcap_in[0] != '\0' &&
+			open_in(pw, spec->pcap_in, error, error_size) < 0) ||
+			(spec->pcap_out[0] != '\0' &&
+			open_out(pw, spec->pcap_out, error, error_size) < 0)) {
+		pcap_wire_close(&pw->wire);
+		return NULL;
+	}
+	if (port != NULL)
+		port->carrier = true;
+	return &pw->wire;
+}

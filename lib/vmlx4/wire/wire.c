@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdio.h>
+
+#include "backends.h"
+
+struct vmlx4_wire *
+vmlx4_wire_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
+	size_t error_size)
+{
+	switch (spec->kind) {
+	case VMLX4_WIRE_PEER:
+	case VMLX4_WIRE_LOOP:
+		return vmlx4_wire_peer_open(spec, port, error, error_size);
+	case VMLX4_WIRE_PCAP:
+		return vmlx4_wire_pcap_open(spec, port, error, error_size);
+	case VMLX4_WIRE_TAP:
+		return vmlx4_wire_tap_open(spec, port, error, error_size);
+	case VMLX4_WIRE_PACKET:
+		return vmlx4_wire_packet_open(spec, port, error, error_size);
+	}
+	snprintf(error, error_size, "wire: unknown kind %u", (unsigned int)spec->kind);
+	return NULL;
+}
+
+void
+vmlx4_wire_close(struct vmlx4_wire *wire)
+{
+	if (wire != NULL)
+		wire->ops->close(wire);
+}
