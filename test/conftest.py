@@ -48,7 +48,8 @@ def testpmd(tmp_path):
         options = list(arguments.pop("options", ()))
         options += ["--stats=%s" % (tmp_path / ("adapter%d.json" % len(started)))]
         options += ["--strict"] if strict else []
-        pmd = testpmd_module.Testpmd(options=options, popen={"cwd": str(tmp_path)}, **arguments)
+        popen = {"cwd": str(tmp_path), "env": dict(os.environ, TMPDIR=str(tmp_path))}
+        pmd = testpmd_module.Testpmd(options=options, popen=popen, **arguments)
         pmd.counters = tmp_path / ("adapter%d.json" % len(started))
         started.append(pmd)
         return pmd

@@ -3,10 +3,10 @@
 
 import json
 import os
-import signal
 import subprocess
 
 from mlx4dvlib import build
+from mlx4dvlib.console import end_group
 
 EXIT_VIOLATION = 86  # VMLX4_EXIT_VIOLATION
 
@@ -40,7 +40,7 @@ def run_bounded(command, timeout=60, stdin=None, **popen):
             stdout, stderr = process.communicate(stdin, timeout)
             status = process.returncode
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            end_group(process)
             stdout, stderr = process.communicate()
             status = None
             stderr += "\nkilled after %s s\n" % timeout
@@ -59,6 +59,7 @@ class Adapter:
         """Run to the end. Strict unless a test of the checker itself says
         otherwise (strict="report" counts, strict=False does not check)."""
         self._runs += 1
+        popen.setdefault("env", dict(os.environ, TMPDIR=str(self.folder)))
         counters = self.folder / ("adapter%d.json" % self._runs)
         checking = {True: ["--strict"], False: []}.get(strict, ["--strict=%s" % strict])
         command = [*prefix, *build.exec_command(program, "--stats=%s" % counters, *checking,

@@ -15,6 +15,21 @@ class ConsoleError(AssertionError):
     """The program ended, or did not answer in time; carries its output."""
 
 
+def end_group(process, grace=2):
+    """End a session leader and its group: politely, so that a launcher can tidy
+    up, then for certain."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(grace)
+        except subprocess.TimeoutExpired:
+            pass
+    process.wait()
+
+
 class Console:
     """A program whose output goes to a pseudo terminal, so that stdio flushes
     each line, and whose input is a pipe."""
@@ -89,11 +104,7 @@ class Console:
 
     def kill(self):
         """End the program and all that it started, in whatever state."""
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+        end_group(self.process)
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

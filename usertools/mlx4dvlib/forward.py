@@ -107,7 +107,8 @@ def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), opti
         with testpmd.Testpmd(driver=driver, rxq=queues, txq=queues, prefix=prefix,
                              options=["--stats=" + counters, *options],
                              arguments=["--txonly-multi-flow"] if queues > 1 else [],
-                             popen={"cwd": folder}, **arguments) as pmd:
+                             popen={"cwd": folder, "env": dict(os.environ, TMPDIR=folder)},
+                             **arguments) as pmd:
             infos = [pmd.info(port) for port in (0, 1)]
             pmd.do("start tx_first %d" % bursts)
             begin = time.monotonic()
