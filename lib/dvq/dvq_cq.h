@@ -28,6 +28,16 @@ struct dvq_cq {
 	uint32_t cqn;
 };
 
+/** The entry with running index @p index, written or not. */
+static inline const struct dvq_cqe *
+dvq_cq_entry(const struct dvq_cq *cq, uint32_t index)
+{
+	size_t slot = index & (cq->cqe_cnt - 1);
+
+	return (const struct dvq_cqe *)
+		(cq->buf + (slot << cq->cqe_shift) + cq->valid_offset);
+}
+
 /**
  * The CQE @p ahead of the next one, or NULL when the adapter has not written
  * it. Consumes nothing. @p ahead is below cq->cqe_cnt, and all CQEs before it
@@ -40,9 +50,7 @@ static inline const struct dvq_cqe *
 dvq_cq_peek(const struct dvq_cq *cq, uint32_t ahead)
 {
 	uint32_t index = cq->ci + ahead;
-	size_t slot = index & (cq->cqe_cnt - 1);
-	const struct dvq_cqe *cqe = (const struct dvq_cqe *)
-		(cq->buf + (slot << cq->cqe_shift) + cq->valid_offset);
+	const struct dvq_cqe *cqe = dvq_cq_entry(cq, index);
 	uint8_t owner = *(const volatile uint8_t *)&cqe->owner_sr_opcode & DVQ_CQE_OWNER;
 
 	if ((owner != 0) != ((index & cq->cqe_cnt) != 0))

@@ -214,10 +214,22 @@ dvq_sq_stamp(const struct dvq_sq *sq, uint32_t index)
 	return htobe32(DVQ_SQ_STAMP | ((index & sq->bb_cnt) != 0 ? DVQ_CTRL_OWNER : 0));
 }
 
+/* Take back the first @count blocks in flight. */
+static inline void
+dvq_sq_release(struct dvq_sq *sq, uint32_t count)
+{
+	uint32_t end = sq->ci + count;
+	uint32_t i;
+
+	for (i = sq->ci; i != end; i++)
+		*(volatile uint32_t *)dvq_sq_block(sq, i) = dvq_sq_stamp(sq, i);
+	sq->ci = end;
+}
+
 /**
- * Take back the blocks of all WQEs up to the one at @p wqe_index, as a CQE
- * names it: they are stamped and count as room. Buffers of those WQEs are the
- * program's again.
+ * Take back the blocks of all WQEs up to and with the one at @p wqe_index, as a
+ * CQE names it: they are stamped and count as room. Buffers of those WQEs are
+ * the program's again.
  *
  * @return blocks taken back, at least 1; -ERANGE when no WQE in flight has that
  * index: nothing was changed. Source: mlx4_en.
@@ -229,7 +241,6 @@ dvq_sq_complete(struct dvq_sq *sq, uint16_t wqe_index)
 	uint32_t count = (uint16_t)(wqe_index - (uint16_t)sq->ci);
 	const struct dvq_ctrl_seg *ctrl;
 	uint32_t units;
-	uint32_t i;
 
 	if (count >= used)
 		return -ERANGE;
@@ -238,10 +249,25 @@ dvq_sq_complete(struct dvq_sq *sq, uint16_t wqe_index)
 	count += dvq_sq_blocks(units * DVQ_WQE_UNIT);
 	if (units == 0 || count > used)
 		return -ERANGE;
-	for (i = 0; i < count; i++)
-		*(volatile uint32_t *)dvq_sq_block(sq, sq->ci + i) =
-			dvq_sq_stamp(sq, sq->ci + i);
-	sq->ci += count;
+	dvq_sq_release(sq, count);
+	return (int)count;
+}
+
+/**
+ * The same without the WQE at @p wqe_index: for the first error CQE of a queue,
+ * which proves that all WQEs before the failed one were sent. The adapter sends
+ * nothing more until the QP was cycled through RESET.
+ *
+ * @return blocks taken back, 0 when the first WQE in flight failed; -ERANGE as above.
+ */
+static inline int
+dvq_sq_complete_before(struct dvq_sq *sq, uint16_t wqe_index)
+{
+	uint32_t count = (uint16_t)(wqe_index - (uint16_t)sq->ci);
+
+	if (count >= sq->pi - sq->ci)
+		return -ERANGE;
+	dvq_sq_release(sq, count);
 	return (int)count;
 }
 

@@ -163,7 +163,7 @@ void mdv_rx_discard(struct mdv_rxq *rxq);
 
 /* mlx4dv_ptype.c */
 extern const uint32_t mdv_ptype_table[256];
-const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev);
+const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_ARG);
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
