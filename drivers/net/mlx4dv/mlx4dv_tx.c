@@ -154,26 +154,39 @@ mdv_tx_reap(struct mdv_txq *txq, uint32_t n)
 	return (int)freed;
 }
 
+/*
+ * Take what completions are left without a look at the ring, whose memory went
+ * with the QP: only how far the adapter came.
+ */
+static void
+tx_settle(struct mdv_txq *txq, bool alive)
+{
+	const struct dvq_cqe *cqe;
+
+	while ((cqe = dvq_cq_poll(&txq->cq)) != NULL) {
+		uint16_t ahead = dvq_cqe_wqe_index(cqe) - (uint16_t)txq->sq.ci;
+		bool error = dvq_cqe_is_error(cqe);
+
+		if (error && dvq_cqe_syndrome(cqe) != DVQ_SYNDROME_WR_FLUSH)
+			txq->stats.errors++;
+		/* Behind the first error nothing was sent. */
+		if (alive && ahead < txq->sq.pi - txq->sq.ci)
+			txq->sq.ci += ahead + (error ? 0 : 1);
+		alive = alive && !error;
+	}
+	dvq_cq_update_ci(&txq->cq);
+	tx_free_completed(txq, UINT32_MAX);
+}
+
 void
 mdv_tx_drain(struct mdv_txq *txq)
 {
-	const struct dvq_cqe *cqe;
-	bool alive = MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_FAILED;
 	uint32_t i;
 
 	if (txq->elts == NULL)
 		return;
-	if (txq->cq.buf != NULL) {
-		if (alive)
-			tx_complete(txq);
-		/* Flushed WQEs; another error is counted. */
-		while ((cqe = dvq_cq_poll(&txq->cq)) != NULL)
-			if (dvq_cqe_is_error(cqe) &&
-			    dvq_cqe_syndrome(cqe) != DVQ_SYNDROME_WR_FLUSH)
-				txq->stats.errors++;
-		dvq_cq_update_ci(&txq->cq);
-	}
-	tx_free_completed(txq, UINT32_MAX);
+	if (txq->cq.buf != NULL)
+		tx_settle(txq, MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_FAILED);
 	for (i = 0; i < txq->sq.bb_cnt; i++) {
 		struct rte_mbuf *m = txq->elts[i];
 
