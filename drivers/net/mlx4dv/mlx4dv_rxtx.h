@@ -17,7 +17,6 @@
 
 #include "mlx4dv_compat.h"
 
-struct mdv_mr_entry;
 struct mdv_priv;
 
 #define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
@@ -72,7 +71,6 @@ struct mdv_rxq {
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	uint64_t rearm;           /* data_off, refcnt, nb_segs, port of a fresh mbuf */
-	uint32_t lkey;            /* of every buffer of mp, or MDV_LKEY_NONE: ask mdv_rxq_lkey() */
 	uint32_t wqn_base;        /* WQN of table entry 0: ring = by (qpn - base) */
 	uint16_t port_id;
 	uint16_t nb_rings;
@@ -93,8 +91,6 @@ struct mdv_rxq {
 	uint16_t nb_desc;         /* packets, per ring */
 	uint16_t nb_desc_conf;    /* packets, as set up; shared out to the rings at start */
 	unsigned int socket;
-	uint32_t nb_mrs;
-	struct mdv_mr_entry *mrs; /* the regions of mp, sorted, when there are several */
 	struct ibv_cq *ibv_cq;
 	struct ibv_comp_channel *channel;
 	struct mdv_rxq_stats base; /* subtracted after stats_reset */
@@ -185,15 +181,5 @@ void mdv_tx_drain(struct mdv_txq *txq);
  */
 #define MDV_LKEY_NONE UINT32_MAX
 uint32_t mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg);
-
-/* The lkey of a buffer of an RX pool that lies in several regions. */
-uint32_t mdv_mr_rx_lookup(const struct mdv_rxq *rxq, uintptr_t addr);
-
-/* The lkey (big endian) of the buffer at addr, of the queue's pool. */
-static inline uint32_t
-mdv_rxq_lkey(const struct mdv_rxq *rxq, uintptr_t addr)
-{
-	return likely(rxq->lkey != MDV_LKEY_NONE) ? rxq->lkey : mdv_mr_rx_lookup(rxq, addr);
-}
 
 #endif /* MLX4DV_RXTX_H_ */
