@@ -128,6 +128,11 @@ struct vmlx4_sq {
 	bool live;             /* RTS */
 	bool error;            /* everything posted is flushed */
 	bool pending;          /* a doorbell asked for a look, or work was left over */
+	struct {
+		uint32_t ci, dw0;  /* where it stood when it was found idle… */
+		unsigned int looks;/* …how often since… */
+		uint64_t since;    /* …and when first, in ns; 0: it moved */
+	} idle;
 	bool cq_blocked;       /* stopped until its CQ has room */
 	struct vmlx4_cq *cq;
 	struct vmlx4_port *port;
@@ -294,7 +299,7 @@ struct vmlx4_adapter {
 /* The adapter of this process, or NULL while no context is open (adapter.c). */
 struct vmlx4_adapter *vmlx4_adapter_get(void);
 
-/* Takes the lock ahead of the engine. */
+/* Takes the lock ahead of the engine (adapter.c). */
 void vmlx4_lock(struct vmlx4_adapter *adapter);
 void vmlx4_unlock(struct vmlx4_adapter *adapter);
 
@@ -351,8 +356,11 @@ void vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 void vmlx4_cq_init(struct vmlx4_cq *cq);
 /* Room for one more CQE, judged by the consumer index record. */
 bool vmlx4_cq_has_room(const struct vmlx4_cq *cq);
-/* Drop the CQEs of a QP number that the program has not consumed yet. */
-void vmlx4_cq_drop_qpn(struct vmlx4_cq *cq, uint32_t qpn);
+/*
+ * There is no call to take CQEs of a dead QP back: what is written is the
+ * program's, and libmlx4 compacts its CQ after RESET and destroy. The engine
+ * has none in flight while the adapter is locked.
+ */
 /* Answer an arm that was not answered yet (doorbell word at UAR + 0x20). */
 void vmlx4_cq_check_arm(struct vmlx4_cq *cq);
 
@@ -376,6 +384,13 @@ void vmlx4_rss_prepare(struct vmlx4_qp *qp);
  */
 void *vmlx4_mr_map(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
 	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access);
+
+/* ---- clock (uverbs/clock.c) ---- */
+
+/* Cycles of the adapter's clock: the lower 48 bits are a CQE's timestamp. */
+uint64_t vmlx4_clock_now(const struct vmlx4_adapter *adapter);
+/* Show it on the clock pages of all contexts: the engine does once a pass. */
+void vmlx4_clock_update(struct vmlx4_adapter *adapter);
 
 /* ---- events (uverbs/events.c) ---- */
 

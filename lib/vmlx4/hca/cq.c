@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <sched.h>
+
+#include "../uverbs/uverbs.h"
+#include "internal.h"
+
+/*
+ * How long a full CQ is looked at before it counts as run over: a driver
+ * publishes its RQ record just before the consumer index that goes with it.
+ */
+#define CQ_FULL_PATIENCE_NS 50000u
+
+static uint8_t *
+cqe_at(const struct vmlx4_cq *cq, uint32_t index)
+{
+	return cq->buf + (size_t)(index & (cq->cqe_cnt - 1)) * cq->cqe_size;
+}
+
+void
+vmlx4_cq_init(struct vmlx4_cq *cq)
+{
+	uint32_t i;
+
+	/* The driver zero-fills, which would read as valid in the first pass. */
+	for (i = 0; i < cq->cqe_cnt; i++)
+		memset(cqe_at(cq, i), 0xcc, cq->cqe_size);
+	cq->pi = 0;
+	cq->room = 0;
+	cq->error_pi = 0;
+	cq->error = false;
+	cq->fired_sn = 0xff;
+}
+
+/* CQEs that the program has not consumed, by its record. */
+static uint32_t
+cq_used(const struct vmlx4_cq *cq)
+{
+	return (cq->pi - vmlx4_load_be32(cq->db)) & 0xffffff;
+}
+
+bool
+vmlx4_cq_has_room(const struct vmlx4_cq *cq)
+{
+	return !cq->error && (cq->room != 0 || cq_used(cq) < cq->cqe_cnt);
+}
+
+static void
+cq_overrun(struct vmlx4_cq *cq)
+{
+	struct vmlx4_context *ctx = cq->obj.ctx;
+
+	vmlx4_violation(ctx->adapter, VMLX4_RULE_CQ_OVERRUN, "CQ", cq->cqn, cq->pi,
+		"%u CQEs not consumed, no room for one more", cq->cqe_cnt);
+	cq->error = true;
+	vmlx4_async_event(ctx->adapter, ctx, IBV_EVENT_CQ_ERR, cq->obj.user_handle);
+}
+
+bool
+vmlx4_cq_check_consumer(struct vmlx4_cq *cq)
+{
+	uint32_t used = cq_used(cq);
+
+	if (likely(used <= cq->cqe_cnt) || cq->error)
+		return true;
+	vmlx4_violation(cq->obj.ctx->adapter, VMLX4_RULE_CQ_CONSUMER, "CQ", cq->cqn,
+		cq->pi, "set_ci is %#x, %u ahead of the producer",
+		vmlx4_load_be32(cq->db), 0x1000000 - used);
+	return false;
+}
+
+/* Read the consumer record again; false: the CQ ran over. */
+static bool
+cq_refresh(struct vmlx4_cq *cq)
+{
+	uint32_t used = cq_used(cq);
+	uint64_t until = 0;
+
+	if (unlikely(used > cq->cqe_cnt)) {
+		vmlx4_cq_check_consumer(cq);
+		used = 0;
+	}
+	while (unlikely(used == cq->cqe_cnt)) {
+		uint64_t now = vmlx4_now_ns();
+
+		if (until == 0)
+			until = now + CQ_FULL_PATIENCE_NS;
+		else if (now > until)
+			return false;
+		sched_yield();
+		used = cq_used(cq);
+	}
+	cq->room = cq->cqe_cnt - used;
+	return true;
+}
+
+struct vmlx4_hw_cqe *
+vmlx4_cq_claim(struct vmlx4_cq *cq)
+{
+	struct vmlx4_hw_cqe *cqe;
+
+	if (unlikely(cq->error))
+		return NULL;
+	if (unlikely(cq->room == 0) && !cq_refresh(cq)) {
+		cq_overrun(cq);
+		return NULL;
+	}
+	cqe = (struct vmlx4_hw_cqe *)(void *)(cqe_at(cq, cq->pi) +
+		VMLX4_HW_CQE_OFFSET(cq->cqe_size));
+	__builtin_prefetch(cqe_at(cq, cq->pi + 4), 1);
+	return cqe;
+}
+
+void
+vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op)
+{
+	uint32_t last = op | ((cq->pi & cq->cqe_cnt) ? VMLX4_HW_CQE_OWNER : 0);
+
+	if (unlikely(cq->timestamps)) {
+		uint64_t ts = vmlx4_clock_now(cq->obj.ctx->adapter);
+
+		cqe->sl_vid = htobe16((uint16_t)(ts >> 32));
+		cqe->smac_hi = htobe16((uint16_t)(ts >> 16));
+		last |= (uint32_t)(ts & 0xffff) << 8;
+	}
+	/* Hands the entry over: after all its other fields. */
+	__atomic_store_n(&cqe->owner_op, htobe32(last), __ATOMIC_RELEASE);
+	cq->pi++;
+	cq->room--;
+	if (unlikely(cq->channel != NULL))
+		vmlx4_cq_check_arm(cq);
+}
+
+void
+vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
+	uint16_t wqe_index, uint8_t syndrome)
+{
+	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(cq);
+	uint8_t vendor = syndrome == VMLX4_HW_SYN_LOC_PROT ? VMLX4_HW_VENDOR_PROT :
+		(uint8_t)vmlx4_unknowns.vendor_other;
+
+	if (cqe == NULL)
+		return;
+	memset(cqe, 0, offsetof(struct vmlx4_hw_cqe, owner_op));
+	cqe->vlan_qpn = htobe32(qpn & 0xffffff);
+	/* Reserved, and read as a length by drivers that miss the opcode. */
+	cqe->byte_cnt = htobe32(0x80000000);
+	cqe->wqe_index = htobe16(wqe_index);
+	cqe->checksum = htobe16(VMLX4_HW_ERR(vendor, syndrome));
+	cq->error_pi = cq->pi + 1;
+	vmlx4_cq_commit(cq, cqe, VMLX4_HW_CQE_OP_ERROR | (send ? VMLX4_HW_CQE_SEND : 0));
+}
+
+void
+vmlx4_cq_check_arm(struct vmlx4_cq *cq)
+{
+	uint32_t arm = vmlx4_load_be32(cq->db + 1);
+	uint32_t cmd = VMLX4_HW_ARM_CMD(arm), sn = VMLX4_HW_ARM_SN(arm);
+	uint32_t up_to = cmd == VMLX4_HW_ARM_SOLICITED ? cq->error_pi : cq->pi;
+	int32_t ahead;
+
+	if (cmd == 0 || cq->channel == NULL)
+		return;
+	if (sn == cq->fired_sn && vmlx4_unknowns.arm_ignores_used_sn)
+		return;
+	/* CQEs at or behind the consumer index of the arm, in 24 bits. */
+	ahead = (int32_t)((up_to - VMLX4_HW_ARM_LOW24(arm)) << 8) >> 8;
+	if (ahead <= 0)
+		return;
+	cq->fired_sn = (uint8_t)sn;
+	vmlx4_comp_event(cq);
+}
+
+/* The record must be there before the doorbell; it may only be newer. */
+static void
+check_arm_record(struct vmlx4_cq *cq, uint32_t hi, uint32_t ci)
+{
+	uint32_t rec = vmlx4_load_be32(cq->db + 1);
+	int32_t newer = (int32_t)((VMLX4_HW_ARM_LOW24(rec) - ci) << 8) >> 8;
+	uint32_t sn_newer = (VMLX4_HW_ARM_SN(rec) - VMLX4_HW_ARM_SN(hi)) & 3;
+
+	if (VMLX4_HW_ARM_CMD(rec) != 0 && newer >= 0 && sn_newer <= 1)
+		return;
+	vmlx4_violation(cq->obj.ctx->adapter, VMLX4_RULE_CQ_ARM, "CQ", cq->cqn, cq->pi,
+		"doorbell has sn %u cmd %u ci %#x, the record sn %u cmd %u ci %#x",
+		VMLX4_HW_ARM_SN(hi), VMLX4_HW_ARM_CMD(hi), ci, VMLX4_HW_ARM_SN(rec),
+		VMLX4_HW_ARM_CMD(rec), VMLX4_HW_ARM_LOW24(rec));
+}
+
+void
+vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm)
+{
+	uint32_t hi = (uint32_t)(arm >> 32), ci = VMLX4_HW_ARM_LOW24((uint32_t)arm);
+	struct vmlx4_obj *obj;
+
+	/* Another CQ's arm may have overwritten the word: look at all of them. */
+	TAILQ_FOREACH(obj, &ctx->objs, next) {
+		struct vmlx4_cq *cq = (struct vmlx4_cq *)(void *)obj;
+
+		if (obj->type != VMLX4_CQ)
+			continue;
+		if (cq->cqn == VMLX4_HW_ARM_LOW24(hi) && vmlx4_strict(ctx->adapter))
+			check_arm_record(cq, hi, ci);
+		if (vmlx4_unknowns.arm_fires_on_pending)
+			vmlx4_cq_check_arm(cq);
+	}
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../profile.h"
+#include "../uverbs/uverbs.h"
+#include "../wire/wire.h"
+#include "internal.h"
+
+#define SQ_BUDGET 64u          /* WQEs of one queue before the next has its turn */
+#define WIRE_BUDGET 64u        /* frames of one wire */
+#define PASS_BUDGET 512u       /* so that a command waits some ten microseconds at most */
+#define PASSES_PER_LOCK 16
+
+/* Idle passes before the engine yields, then sleeps short, then longer. */
+#define IDLE_SPIN 400u
+#define IDLE_YIELD 600u
+#define IDLE_SHORT 2600u
+#define SLEEP_SHORT_NS 20000
+#define SLEEP_LONG_NS 500000
+
+#define AUDIT_NS 100000000u    /* how often queues are looked at without a doorbell */
+#define GRACE_NS 500000000u    /* from there on an unannounced WQE is a fault */
+#define PASSES_PER_CLOCK 64u   /* passes between looks at the clock */
+
+/* The CPUs the process started with: a thread that EAL pinned may start ours. */
+static cpu_set_t initial_cpus;
+static bool initial_known;
+
+static void __attribute__((constructor))
+engine_remember_cpus(void)
+{
+	initial_known = sched_getaffinity(0, sizeof(initial_cpus), &initial_cpus) == 0;
+}
+
+uint64_t
+vmlx4_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void
+vmlx4_engine_kick(struct vmlx4_context *ctx)
+{
+	struct vmlx4_qp *qp;
+
+	TAILQ_FOREACH(qp, &ctx->sqs, sq_next)
+		qp->sq.pending = true;
+	ctx->scan = true;
+}
+
+/* ---- doorbells ---- */
+
+/* Take a word that the program stores to; 0: nothing new. */
+static uint32_t
+take32(uint32_t *word)
+{
+	if (likely(__atomic_load_n(word, __ATOMIC_RELAXED) == 0))
+		return 0;
+	/* After this, everything stored before the doorbell is seen. */
+	return be32toh(__atomic_exchange_n(word, 0, __ATOMIC_ACQUIRE));
+}
+
+/*
+ * BlueFlame: the program copied the WQE here too, but the one in the ring is
+ * as good. The second dword holds the QPN; it uses two buffers in turn.
+ */
+static uint32_t
+take_blueflame(struct vmlx4_context *ctx)
+{
+	unsigned int half = ctx->adapter->profile->bf_reg_size / 2;
+	uint8_t *page = ctx->pages + VMLX4_PAGE;
+	uint32_t a, b;
+
+	if (half == 0)
+		return 0;
+	a = take32((uint32_t *)(void *)(page + 4));
+	b = take32((uint32_t *)(void *)(page + half + 4));
+	return a | b;
+}
+
+static void
+take_doorbells(struct vmlx4_context *ctx)
+{
+	uint32_t sent = take32((uint32_t *)(void *)(ctx->pages + VMLX4_HW_UAR_SEND));
+	uint64_t *arm_word = (uint64_t *)(void *)(ctx->pages + VMLX4_HW_UAR_ARM);
+	struct vmlx4_adapter *adapter = ctx->adapter;
+
+	if (sent != 0 && vmlx4_strict(adapter)) {
+		struct vmlx4_qp *qp = adapter->qp_table[(sent >> 8) & (VMLX4_QP_TABLE - 1)];
+
+		if (qp != NULL)
+			vmlx4_sq_check_rung(qp);
+	}
+	/* Several queues share the word: whichever rang, all may have work. */
+	if (sent != 0 || take_blueflame(ctx) != 0)
+		vmlx4_engine_kick(ctx);
+	if (unlikely(__atomic_load_n(arm_word, __ATOMIC_RELAXED) != 0))
+		vmlx4_cq_arm_doorbell(ctx, be64toh(__atomic_exchange_n(arm_word, 0,
+			__ATOMIC_ACQUIRE)));
+}
+
+/* ---- queues that nobody announced ---- */
+
+/* Has the queue stood still, at the same WQE, for the grace period? */
+static bool
+sq_is_idle(struct vmlx4_adapter *adapter, struct vmlx4_sq *sq, uint32_t dw0, uint64_t now)
+{
+	if (sq->idle.since == 0 || sq->idle.ci != sq->ci || sq->idle.dw0 != dw0) {
+		sq->idle.ci = sq->ci;
+		sq->idle.dw0 = dw0;
+		sq->idle.since = now;
+		sq->idle.looks = 1;
+		return false;
+	}
+	sq->idle.looks++;
+	return adapter->options.step || now - sq->idle.since >= GRACE_NS;
+}
+
+static void
+sq_audit(struct vmlx4_qp *qp, uint64_t now)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+	uint8_t *wqe = sq->buf + ((size_t)(sq->ci & (sq->wqe_cnt - 1)) << sq->stride_shift);
+	uint32_t dw0 = vmlx4_load_be32((const uint32_t *)(const void *)wqe);
+
+	if (sq->pending || !sq_is_idle(qp->obj.ctx->adapter, sq, dw0, now))
+		return;
+	if (sq->live && vmlx4_strict(qp->obj.ctx->adapter))
+		vmlx4_sq_check_idle(qp);
+	if ((dw0 >> 31) == ((sq->ci & sq->wqe_cnt) != 0) && vmlx4_unknowns.tx_lazy_executes) {
+		sq->pending = true;
+		qp->obj.ctx->scan = true;
+	}
+}
+
+static void
+object_audit(struct vmlx4_obj *obj)
+{
+	struct vmlx4_cq *cq = (struct vmlx4_cq *)(void *)obj;
+	struct vmlx4_wq *wq = (struct vmlx4_wq *)(void *)obj;
+	struct vmlx4_qp *qp = (struct vmlx4_qp *)(void *)obj;
+
+	if (obj->type == VMLX4_CQ && vmlx4_strict(obj->ctx->adapter))
+		vmlx4_cq_check_consumer(cq);
+	else if (obj->type == VMLX4_WQ && wq->rq.error)
+		vmlx4_rq_error(&wq->rq);
+	else if (obj->type == VMLX4_QP && qp->rq.error)
+		vmlx4_rq_error(&qp->rq);
+}
+
+static void
+engine_audit(struct vmlx4_adapter *adapter, uint64_t now)
+{
+	struct vmlx4_context *ctx;
+	struct vmlx4_obj *obj;
+	struct vmlx4_qp *qp;
+
+	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
+		TAILQ_FOREACH(qp, &ctx->sqs, sq_next)
+			sq_audit(qp, now);
+		TAILQ_FOREACH(obj, &ctx->objs, next)
+			object_audit(obj);
+	}
+}
+
+void
+vmlx4_engine_audit(struct vmlx4_adapter *adapter)
+{
+	engine_audit(adapter, vmlx4_now_ns());
+}
+
+static void
+engine_clock(struct vmlx4_adapter *adapter)
+{
+	struct vmlx4_engine *engine = adapter->engine;
+	uint64_t now;
+
+	vmlx4_clock_update(adapter);
+	if (adapter->options.step)
+		return; /* a step ends with an audit of its own */
+	now = vmlx4_now_ns();
+	if (now < engine->audit_at)
+		return;
+	engine->audit_at = now + AUDIT_NS;
+	engine_audit(adapter, now);
+}
+
+/* ---- a pass ---- */
+
+static unsigned int
+run_queues(struct vmlx4_context *ctx, unsigned int budget)
+{
+	struct vmlx4_qp *qp;
+	unsigned int done = 0, share;
+	bool left = false;
+
+	TAILQ_FOREACH(qp, &ctx->sqs, sq_next) {
+		if (!qp->sq.pending)
+			continue;
+		share = budget - done;
+		if (share > SQ_BUDGET)
+			share = SQ_BUDGET;
+		if (share != 0)
+			done += vmlx4_sq_run(qp, share);
+		left |= qp->sq.pending;
+	}
+	ctx->scan = left;
+	return done;
+}
+
+static unsigned int
+poll_wires(struct vmlx4_adapter *adapter, unsigned int budget)
+{
+	unsigned int i, done = 0;
+
+	for (i = 0; i < adapter->options.ports && done < budget; i++) {
+		struct vmlx4_wire *wire = adapter->ports[i].wire;
+		unsigned int share = budget - done;
+
+		if (wire != NULL && wire->ops->poll != NULL)
+			done += wire->ops->poll(wire, share < WIRE_BUDGET ? share : WIRE_BUDGET);
+	}
+	return done;
+}
+
+unsigned int
+vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
+{
+	struct vmlx4_engine *engine = adapter->engine;
+	struct vmlx4_context *ctx;
+	unsigned int done = 0;
+
+	if (budget == 0 || budget > PASS_BUDGET)
+		budget = PASS_BUDGET;
+	if (engine->passes++ % PASSES_PER_CLOCK == 0)
+		engine_clock(adapter);
+	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
+		take_doorbells(ctx);
+		if (ctx->scan && done < budget)
+			done += run_queues(ctx, budget - done);
+	}
+	if (done < budget)
+		done += poll_wires(adapter, budget - done);
+	if (unlikely(!STAILQ_EMPTY(&engine->injected)) && done < budget)
+		done += vmlx4_inject_deliver(adapter, budget - done);
+	return done;
+}
+
+/* ---- the thread ---- */
+
+static void
+wires_idle(struct vmlx4_adapter *adapter)
+{
+	unsigned int i;
+
+	for (i = 0; i < adapter->options.ports; i++) {
+		struct vmlx4_wire *wire = adapter->ports[i].wire;
+
+		if (wire != NULL && wire->ops->idle != NULL)
+			wire->ops->idle(wire);
+	}
+}
+
+/* Sleep, but not through input from outside. */
+static void
+engine_sleep(struct vmlx4_adapter *adapter, long ns)
+{
+	struct pollfd fds[VMLX4_MAX_PORTS];
+	struct timespec ts = { .tv_nsec = ns };
+	nfds_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < adapter->options.ports; i++) {
+		struct vmlx4_wire *wire = adapter->ports[i].wire;
+
+		if (wire != NULL && wire->fd >= 0)
+			fds[n++] = (struct pollfd){ .fd = wire->fd, .events = POLLIN };
+	}
+	/* A descriptor that is no longer good would wake us at once, for ever. */
+	if (n != 0 && ppoll(fds, n, &ts, NULL) > 0) {
+		for (i = 0; i < n; i++)
+			if ((fds[i].revents & POLLIN) != 0)
+				return;
+		nanosleep(&ts, NULL);
+	} else if (n == 0) {
+		nanosleep(&ts, NULL);
+	}
+}
+
+static void
+engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
+{
+	if (idle < IDLE_SPIN)
+		__builtin_ia32_pause();
+	else if (idle < IDLE_YIELD)
+		sched_yield();
+	else
+		engine_sleep(adapter, idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS);
+}
+
+/* Commands go first: the mutex alone would favour the thread that spins on it. */
+static void
+engine_step_aside(struct vmlx4_adapter *adapter)
+{
+	unsigned int i;
+
+	for (i = 0; atomic_load_explicit(&adapter->lock_waiters, memory_order_relaxed) != 0 &&
+	     i < 1000; i++)
+		sched_yield();
+}
+
+static void *
+engine_main(void *arg)
+{
+	struct vmlx4_engine *engine = arg;
+	struct vmlx4_adapter *adapter = engine->adapter;
+	unsigned int idle = 0, done, i;
+
+	prctl(PR_SET_NAME, "vmlx4-engine");
+	prctl(PR_SET_TIMERSLACK, 1000);
+	while (!atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
+		engine_step_aside(adapter);
+		pthread_mutex_lock(&adapter->lock);
+		done = 0;
+		for (i = 0; i < PASSES_PER_LOCK; i++) {
+			unsigned int n = vmlx4_engine_pass(adapter, 0);
+
+			done += n;
+			if (n == 0 || atomic_load_explicit(&adapter->lock_waiters,
+			    memory_order_relaxed) != 0)
+				break;
+		}
+		idle = done != 0 ? 0 : idle + 1;
+		if (idle == IDLE_SPIN)
+			wires_idle(adapter);
+		/* Asleep the clock would stand still between so many passes. */
+		if (idle > IDLE_YIELD)
+			engine_clock(adapter);
+		pthread_mutex_unlock(&adapter->lock);
+		if (idle != 0)
+			engine_rest(adapter, idle);
+	}
+	return NULL;
+}
+
+static int
+engine_spawn(struct vmlx4_engine *engine)
+{
+	int cpu = engine->adapter->options.engine_cpu;
+	pthread_attr_t attr;
+	sigset_t all, old;
+	cpu_set_t one;
+	int ret;
+
+	pthread_attr_init(&attr);
+	if (cpu >= 0) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
+	} else if (initial_known) {
+		pthread_attr_setaffinity_np(&attr, sizeof(initial_cpus), &initial_cpus);
+	}
+	/* The program's signals are for its own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&engine->thread, &attr, engine_main, engine);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -ret;
+}
+
+int
+vmlx4_engine_start(struct vmlx4_adapter *adapter)
+{
+	struct vmlx4_engine *engine = calloc(1, sizeof(*engine));
+	int ret;
+
+	if (engine == NULL)
+		return -ENOMEM;
+	engine->adapter = adapter;
+	STAILQ_INIT(&engine->injected);
+	adapter->engine = engine;
+	if (adapter->options.step)
+		return 0;
+	ret = engine_spawn(engine);
+	if (ret < 0) {
+		adapter->engine = NULL;
+		free(engine);
+		return ret;
+	}
+	engine->threaded = true;
+	return 0;
+}
+
+void
+vmlx4_engine_stop(struct vmlx4_adapter *adapter)
+{
+	struct vmlx4_engine *engine;
+
+	vmlx4_lock(adapter);
+	engine = adapter->engine;
+	vmlx4_unlock(adapter);
+	if (engine == NULL)
+		return;
+	atomic_store_explicit(&engine->stop, true, memory_order_relaxed);
+	if (engine->threaded)
+		pthread_join(engine->thread, NULL);
+	vmlx4_lock(adapter);
+	adapter->engine = NULL;
+	wires_idle(adapter);
+	vmlx4_inject_drop(engine);
+	vmlx4_unlock(adapter);
+	free(engine);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_INTERNAL_H_
+#define VMLX4_INTERNAL_H_
+
+/* What the files of the engine share among themselves. */
+
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "../check/check.h"
+#include "../check/sq_check.h"
+#include "hca.h"
+#include "hw.h"
+#include "parse.h"
+#include "unknowns.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define VMLX4_MAX_SEGS 63
+#define VMLX4_MAX_FRAME 65535u      /* that the model assembles */
+
+/* ---- big-endian words of the program's memory ---- */
+
+/* Orders: a dword that hands memory over, before the reads of that memory. */
+static inline uint32_t
+vmlx4_load_be32(const uint32_t *p)
+{
+	return be32toh(__atomic_load_n(p, __ATOMIC_ACQUIRE));
+}
+
+static inline uint16_t
+vmlx4_be16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be16toh(v);
+}
+
+static inline void
+vmlx4_put_be16(uint8_t *p, uint16_t v)
+{
+	v = htobe16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline uint32_t
+vmlx4_be32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static inline void
+vmlx4_put_be32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+/* ---- checksum.c: ones' complement sums, in memory order ---- */
+
+uint64_t vmlx4_sum(const uint8_t *data, size_t length, uint64_t sum);
+uint16_t vmlx4_sum_fold(uint64_t sum);
+/* Sum of the pseudo header of the L4 packet of length bytes. */
+uint64_t vmlx4_sum_pseudo(const uint8_t *frame, const struct vmlx4_parsed *parsed,
+	uint8_t protocol, uint32_t length);
+/* Ethernet FCS in the order of the wire. */
+uint32_t vmlx4_fcs(const uint8_t *data, size_t length);
+
+/* ---- mr.c ---- */
+
+static inline void *
+vmlx4_mr_lookup(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
+	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access)
+{
+	const struct vmlx4_mr *mr = NULL;
+	uint64_t offset;
+
+	if (likely((lkey >> 8) < VMLX4_MR_TABLE))
+		mr = adapter->mr_table[lkey >> 8];
+	if (unlikely(mr == NULL || mr->lkey != lkey || mr->pd != pd))
+		return NULL;
+	offset = addr - mr->iova;
+	if (unlikely(offset > mr->length || length > mr->length - offset ||
+	    (mr->access & access) != access))
+		return NULL;
+	return (void *)(uintptr_t)(mr->start + offset);
+}
+
+/* Why vmlx4_mr_map() said NULL, for the contract checker. */
+const char *vmlx4_mr_reason(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
+	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access);
+
+/* ---- cq.c ---- */
+
+/*
+ * The entry to fill, or NULL: the CQ is in error, or just ran over (which this
+ * reports). vmlx4_cq_commit() hands the entry over.
+ */
+struct vmlx4_hw_cqe *vmlx4_cq_claim(struct vmlx4_cq *cq);
+void vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op);
+void vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
+	uint16_t wqe_index, uint8_t syndrome);
+/* Contract: the consumer record is not ahead of the producer. False: it is. */
+bool vmlx4_cq_check_consumer(struct vmlx4_cq *cq);
+/* All arms of a context, after the doorbell word arm. */
+void vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm);
+
+/* ---- rx_status.c ---- */
+
+struct vmlx4_rx_status {
+	uint32_t vlan;       /* bits of vlan_qpn */
+	uint32_t status;
+	uint16_t sl_vid;
+	uint16_t checksum;   /* memory order */
+};
+void vmlx4_rx_status(const uint8_t *frame, size_t length,
+	const struct vmlx4_parsed *parsed, struct vmlx4_rx_status *st);
+
+/* ---- rss.c ---- */
+
+/* True when the packet is hashed. */
+bool vmlx4_rss_hash(const struct vmlx4_qp *qp, const uint8_t *frame,
+	const struct vmlx4_parsed *parsed, uint32_t *hash);
+
+/* ---- steering.c ---- */
+
+/* Deliver to every QP that wants the frame. */
+void vmlx4_steer(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+/* Copies of sent frames for SNIFFER rules. */
+void vmlx4_steer_sent(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+
+/* ---- port.c ---- */
+
+/* Send one frame; drops are counted. */
+void vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+
+/* ---- sq_gather.c ---- */
+
+struct vmlx4_gather {
+	uint32_t segs;       /* not empty */
+	uint32_t length;
+	uint8_t syndrome;    /* 0: fine */
+	const uint8_t *base[VMLX4_MAX_SEGS];
+	uint32_t size[VMLX4_MAX_SEGS];
+};
+
+/* The segments from byte offset of a WQE of size bytes that lies contiguous. */
+void vmlx4_gather(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t offset,
+	uint32_t size, struct vmlx4_gather *g);
+void vmlx4_gather_copy(const struct vmlx4_gather *g, uint8_t *to);
+
+/* ---- tx_offload.c ---- */
+
+/* What the control segment asks for. */
+struct vmlx4_tx_ask {
+	bool csum_ip, csum_l4, inner_ip, inner_l4;
+	uint16_t vlan_type;  /* 0: insert nothing */
+	uint16_t vlan_tci;
+};
+
+void vmlx4_tx_checksums(uint8_t *frame, size_t length, const struct vmlx4_tx_ask *ask);
+/* Insert the tag; room for four more bytes. Returns the new length. */
+size_t vmlx4_tx_vlan(uint8_t *frame, size_t length, const struct vmlx4_tx_ask *ask);
+/* Cut payload into frames behind copies of header and send them; a syndrome. */
+uint8_t vmlx4_tx_lso(struct vmlx4_port *port, uint8_t *header, size_t header_length,
+	const struct vmlx4_gather *payload, uint32_t mss, const struct vmlx4_tx_ask *ask);
+
+/* ---- engine.c ---- */
+
+/* A new doorbell, or another reason to look at the send queues. */
+void vmlx4_engine_kick(struct vmlx4_context *ctx);
+uint64_t vmlx4_now_ns(void);
+/* Look at the queues that no doorbell announced. */
+void vmlx4_engine_audit(struct vmlx4_adapter *adapter);
+/* Drop frames injected and not received yet (control.c). */
+void vmlx4_inject_drop(struct vmlx4_engine *engine);
+unsigned int vmlx4_inject_deliver(struct vmlx4_adapter *adapter, unsigned int budget);
+
+struct vmlx4_injected {
+	STAILQ_ENTRY(vmlx4_injected) next;
+	struct vmlx4_port *port;
+	size_t length;
+	uint8_t frame[];
+};
+STAILQ_HEAD(vmlx4_injected_list, vmlx4_injected);
+
+struct vmlx4_engine {
+	struct vmlx4_adapter *adapter;
+	pthread_t thread;
+	bool threaded;
+	atomic_bool stop;
+	unsigned int passes;
+	uint64_t audit_at;   /* when to look at idle queues again */
+	struct vmlx4_injected_list injected;
+};
+
+static inline bool
+vmlx4_strict(const struct vmlx4_adapter *adapter)
+{
+	return adapter->options.strict != VMLX4_STRICT_OFF;
+}
+
+#endif /* VMLX4_INTERNAL_H_ */

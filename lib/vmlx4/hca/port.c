@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "../wire/wire.h"
+#include "internal.h"
+
+static void
+send_whole(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	struct vmlx4_wire *wire = port->wire;
+
+	if (likely(wire != NULL && port->active && wire->ops->send(wire, frame, length))) {
+		port->stats.tx_frames++;
+		port->stats.tx_bytes += length;
+	} else {
+		port->stats.tx_wire_drops++;
+		return;
+	}
+	if (unlikely(port->steering.sniffers != 0))
+		vmlx4_steer_sent(port, frame, length);
+	if (unlikely(port->tx_tap != NULL))
+		port->tx_tap(port->tx_tap_arg, frame, length);
+}
+
+void
+vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	uint8_t padded[256];
+	size_t least = vmlx4_unknowns.tx_min_frame;
+
+	if (unlikely(length > vmlx4_port_max_frame(port))) {
+		port->stats.tx_oversize++;
+		return;
+	}
+	if (unlikely(length < least) && least <= sizeof(padded)) {
+		memcpy(padded, frame, length);
+		memset(padded + length, 0, least - length);
+		send_whole(port, padded, least);
+		return;
+	}
+	send_whole(port, frame, length);
+}
+
+void
+vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	if (unlikely(!port->active || port->infiniband)) {
+		port->stats.rx_link_down++;
+		return;
+	}
+	if (unlikely(length > vmlx4_port_max_frame(port))) {
+		port->stats.rx_oversize++;
+		return;
+	}
+	if (unlikely(length < 14)) { /* not even an Ethernet header */
+		port->stats.rx_no_rule++;
+		return;
+	}
+	vmlx4_steer(port, frame, length);
+}
