@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx4-abi.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../adapter.h"
+#include "../profile.h"
+#include "uverbs.h"
+
+/* What mmap() of the real device offers: UAR, BlueFlame, unused, clock. */
+#define DEVICE_PAGES 4
+
+static size_t
+device_size(void)
+{
+	return DEVICE_PAGES * sysconf(_SC_PAGESIZE);
+}
+
+static int
+context_pages(struct vmlx4_context *ctx, int flags)
+{
+	ctx->fd = memfd_create("vmlx4-uverbs0", (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+	if (ctx->fd < 0)
+		return -errno;
+	if (ftruncate(ctx->fd, device_size()) < 0)
+		return -errno;
+	ctx->pages = mmap(NULL, device_size(), PROT_READ | PROT_WRITE, MAP_SHARED, ctx->fd, 0);
+	if (ctx->pages == MAP_FAILED) {
+		ctx->pages = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+/* All but the program's descriptor. */
+static void
+context_free(struct vmlx4_context *ctx)
+{
+	if (ctx->pages != NULL)
+		munmap(ctx->pages, device_size());
+	if (ctx->async_fd >= 0)
+		close(ctx->async_fd);
+	if (ctx->async_read_fd >= 0)
+		close(ctx->async_read_fd);
+	free(ctx);
+}
+
+static void
+context_end(struct vmlx4_context *ctx)
+{
+	vmlx4_obj_release_all(ctx);
+	vmlx4_fd_set(ctx->fd, VMLX4_FD_NONE, NULL);
+	if (ctx->ready) {
+		TAILQ_REMOVE(&ctx->adapter->contexts, ctx, next);
+		ctx->adapter->counts.contexts--;
+	}
+	context_free(ctx);
+}
+
+static void
+channel_end(struct vmlx4_channel *channel)
+{
+	vmlx4_fd_set(channel->fd, VMLX4_FD_NONE, NULL);
+	channel->fd = -1;
+	if (channel->obj.users == 0)
+		vmlx4_channel_release(channel);
+}
+
+/* The program closed this descriptor behind our back (dup2(), close_range()). */
+static void
+fd_forget(int fd)
+{
+	if (vmlx4_fd_kind(fd) == VMLX4_FD_CONTEXT)
+		context_end(vmlx4_fd_get(fd, VMLX4_FD_CONTEXT));
+	else if (vmlx4_fd_kind(fd) == VMLX4_FD_CHANNEL)
+		channel_end(vmlx4_fd_get(fd, VMLX4_FD_CHANNEL));
+}
+
+int
+vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
+{
+	struct vmlx4_context *ctx;
+	int ret;
+
+	if (adapter->options.deny_open)
+		return -EACCES;
+	ctx = calloc(1, sizeof(*ctx));
+	if (ctx == NULL)
+		return -ENOMEM;
+	ctx->adapter = adapter;
+	ctx->async_fd = -1;
+	ctx->async_read_fd = -1;
+	TAILQ_INIT(&ctx->objs);
+	TAILQ_INIT(&ctx->sqs);
+	ret = context_pages(ctx, flags);
+	if (ret == 0) {
+		vmlx4_lock(adapter);
+		fd_forget(ctx->fd);
+		ret = vmlx4_fd_set(ctx->fd, VMLX4_FD_CONTEXT, ctx);
+		vmlx4_unlock(adapter);
+	}
+	if (ret < 0) {
+		if (ctx->fd >= 0)
+			close(ctx->fd);
+		context_free(ctx);
+		return ret;
+	}
+	return ctx->fd;
+}
+
+void
+vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd)
+{
+	struct vmlx4_context *ctx;
+	bool last = false;
+
+	vmlx4_life_lock();
+	vmlx4_lock(adapter);
+	ctx = vmlx4_fd_get(fd, VMLX4_FD_CONTEXT);
+	if (ctx != NULL) {
+		last = ctx->ready && adapter->counts.contexts == 1;
+		context_end(ctx);
+	} else if (vmlx4_fd_kind(fd) == VMLX4_FD_CHANNEL) {
+		channel_end(vmlx4_fd_get(fd, VMLX4_FD_CHANNEL));
+	}
+	vmlx4_unlock(adapter);
+	if (last) {
+		vmlx4_engine_stop(adapter);
+		vmlx4_lock(adapter);
+		vmlx4_stats_write(adapter);
+		vmlx4_unlock(adapter);
+	}
+	vmlx4_life_unlock();
+}
+
+static int
+context_begin(struct vmlx4_context *ctx, int *async_fd)
+{
+	struct vmlx4_adapter *adapter = ctx->adapter;
+	int fd[3];
+	int ret;
+
+	ret = vmlx4_event_fds(fd);
+	if (ret < 0)
+		return ret;
+	*async_fd = fd[0];
+	ctx->async_fd = fd[1];
+	ctx->async_read_fd = fd[2];
+	ctx->ready = true;
+	TAILQ_INSERT_TAIL(&adapter->contexts, ctx, next);
+	adapter->counts.contexts++;
+	if (adapter->counts.contexts > 1)
+		return 0;
+	ret = vmlx4_engine_start(adapter);
+	if (ret == 0)
+		return 0;
+	TAILQ_REMOVE(&adapter->contexts, ctx, next);
+	adapter->counts.contexts--;
+	ctx->ready = false;
+	close(fd[0]);
+	close(fd[1]);
+	close(fd[2]);
+	ctx->async_fd = -1;
+	ctx->async_read_fd = -1;
+	return ret;
+}
+
+/* The caller holds the life lock: the engine may start here. */
+int
+vmlx4_cmd_get_context(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
+{
+	const struct vmlx4_adapter *adapter = ctx->adapter;
+	struct ib_uverbs_get_context_resp reply = { 0 };
+	struct mlx4_ib_alloc_ucontext_resp driver = { 0 };
+	int async_fd;
+	int ret;
+
+	if (ctx->ready)
+		return -EINVAL;
+	ret = context_begin(ctx, &async_fd);
+	if (ret < 0)
+		return ret;
+	vmlx4_clock_update(ctx->adapter);
+	reply.async_fd = async_fd;
+	reply.num_comp_vectors = VMLX4_COMP_VECTORS;
+	vmlx4_cmd_out(cmd, &reply, sizeof(reply));
+	if (adapter->options.cqe_size == 64)
+		driver.dev_caps = MLX4_USER_DEV_CAP_LARGE_CQE;
+	driver.qp_tab_size = VMLX4_QP_TABLE;
+	driver.bf_reg_size = adapter->profile->bf_reg_size;
+	driver.bf_regs_per_page = adapter->profile->bf_regs_per_page;
+	driver.cqe_size = adapter->options.cqe_size;
+	vmlx4_cmd_drv_out(cmd, &driver, sizeof(driver));
+	return 0;
+}

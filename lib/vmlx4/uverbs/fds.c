@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+
+#include "uverbs.h"
+
+_Atomic uint8_t vmlx4_fd_kinds[VMLX4_FDS];
+static void *objects[VMLX4_FDS];
+
+int
+vmlx4_fd_set(int fd, enum vmlx4_fd_kind kind, void *object)
+{
+	if ((unsigned int)fd >= VMLX4_FDS)
+		return -EMFILE;
+	objects[fd] = object;
+	atomic_store_explicit(&vmlx4_fd_kinds[fd], kind, memory_order_release);
+	return 0;
+}
+
+void *
+vmlx4_fd_get(int fd, enum vmlx4_fd_kind kind)
+{
+	return vmlx4_fd_kind(fd) == kind ? objects[fd] : NULL;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <unistd.h>
+
+#include "uverbs.h"
+
+#define ACCESS_NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+#define ACCESS_WRITES (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+	IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+/* Flags a kernel knows; of these the card has no on-demand paging. */
+#define ACCESS_KNOWN 0xffu
+#define ACCESS_OPTIONAL 0x3ff00000u
+
+static int
+access_check(uint32_t access)
+{
+	if ((access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) != 0 ||
+			(access & IBV_ACCESS_ON_DEMAND) != 0)
+		return -EINVAL;
+	if ((access & ACCESS_NEEDS_LOCAL_WRITE) != 0 &&
+			(access & IBV_ACCESS_LOCAL_WRITE) == 0)
+		return -EINVAL;
+	return 0;
+}
+
+static int
+range_check(uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
+{
+	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
+
+	/* The card maps whole pages: both addresses have the same place in one. */
+	if ((start & in_page) != (iova & in_page))
+		return -EINVAL;
+	if (length == 0 || start + length < start || iova + length < iova)
+		return -EINVAL;
+	return vmlx4_memory_check(start, length, (access & ACCESS_WRITES) != 0);
+}
+
+int
+vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
+{
+	struct vmlx4_adapter *adapter = ctx->adapter;
+	struct ib_uverbs_reg_mr request;
+	struct ib_uverbs_reg_mr_resp reply = { 0 };
+	struct vmlx4_pd *pd;
+	struct vmlx4_mr *mr;
+	uint32_t lkey;
+	int ret;
+
+	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
+	if (ret < 0)
+		return ret;
+	pd = vmlx4_obj_find(ctx, request.pd_handle, VMLX4_PD);
+	if (pd == NULL)
+		return -EINVAL;
+	ret = access_check(request.access_flags);
+	if (ret == 0)
+		ret = range_check(request.start, request.length, request.hca_va,
+			request.access_flags);
+	if (ret == 0)
+		ret = vmlx4_mr_key_alloc(adapter, &lkey);
+	if (ret < 0)
+		return ret;
+	mr = vmlx4_obj_new(ctx, VMLX4_MR, sizeof(*mr));
+	if (mr == NULL)
+		return -ENOMEM;
+	mr->pd = pd;
+	pd->obj.users++;
+	mr->lkey = lkey;
+	mr->access = request.access_flags;
+	mr->start = request.start;
+	mr->length = request.length;
+	mr->iova = request.hca_va;
+	adapter->mr_table[lkey >> 8] = mr;
+	adapter->counts.mr_bytes += mr->length;
+	adapter->counts.mrs_registered++;
+	reply.mr_handle = mr->obj.handle;
+	reply.lkey = lkey;
+	reply.rkey = lkey;
+	vmlx4_cmd_out(cmd, &reply, sizeof(reply));
+	return 0;
+}
+
+static int
+rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
+	const struct vmlx4_mr *mr, struct vmlx4_pd **pd)
+{
+	uint32_t access = mr->access;
+	int ret;
+
+	if (request->flags == 0 || (request->flags & ~(IBV_REREG_MR_CHANGE_TRANSLATION |
+			IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS)) != 0)
+		return -EINVAL;
+	*pd = mr->pd;
+	if ((request->flags & IBV_REREG_MR_CHANGE_PD) != 0) {
+		*pd = vmlx4_obj_find(ctx, request->pd_handle, VMLX4_PD);
+		if (*pd == NULL)
+			return -EINVAL;
+	}
+	if ((request->flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) {
+		access = request->access_flags;
+		ret = access_check(access);
+		if (ret < 0)
+			return ret;
+	}
+	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0)
+		return range_check(request->start, request->length, request->hca_va, access);
+	/* Memory that was pinned for reading does not become writable: EPERM. */
+	if ((access & ACCESS_WRITES) != 0 && (mr->access & ACCESS_WRITES) == 0 &&
+			vmlx4_memory_check(mr->start, mr->length, true) < 0)
+		return -EPERM;
+	return 0;
+}
+
+int
+vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
+{
+	struct ib_uverbs_rereg_mr request;
+	struct ib_uverbs_rereg_mr_resp reply = { 0 };
+	struct vmlx4_mr *mr;
+	struct vmlx4_pd *pd;
+	int ret;
+
+	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
+	if (ret < 0)
+		return ret;
+	mr = vmlx4_obj_find(ctx, request.mr_handle, VMLX4_MR);
+	if (mr == NULL)
+		return -EINVAL;
+	ret = rereg_check(ctx, &request, mr, &pd);
+	if (ret < 0)
+		return ret;
+	if (pd != mr->pd) {
+		mr->pd->obj.users--;
+		pd->obj.users++;
+		mr->pd = pd;
+		/* The PD may be younger than the MR: keep the order of release. */
+		TAILQ_REMOVE(&ctx->objs, &mr->obj, next);
+		TAILQ_INSERT_HEAD(&ctx->objs, &mr->obj, next);
+	}
+	if ((request.flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
+		mr->access = request.access_flags;
+	if ((request.flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+		ctx->adapter->counts.mr_bytes += request.length - mr->length;
+		mr->start = request.start;
+		mr->length = request.length;
+		mr->iova = request.hca_va;
+	}
+	reply.lkey = mr->lkey;
+	reply.rkey = mr->lkey;
+	vmlx4_cmd_out(cmd, &reply, sizeof(reply));
+	return 0;
+}
+
+void
+vmlx4_mr_release(struct vmlx4_mr *mr)
+{
+	struct vmlx4_adapter *adapter = mr->obj.ctx->adapter;
+
+	adapter->mr_table[mr->lkey >> 8] = NULL;
+	adapter->counts.mr_bytes -= mr->length;
+	mr->pd->obj.users--;
+	vmlx4_obj_free(&mr->obj);
+}
+
+int
+vmlx4_cmd_dereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
+{
+	struct ib_uverbs_dereg_mr request;
+	struct vmlx4_mr *mr;
+	int ret;
+
+	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
+	if (ret == 0)
+		ret = vmlx4_obj_find_idle(ctx, request.mr_handle, VMLX4_MR, &mr);
+	if (ret < 0)
+		return ret;
+	vmlx4_mr_release(mr);
+	return 0;
+}

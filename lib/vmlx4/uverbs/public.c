@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../adapter.h"
+#include "../profile.h"
+#include "uverbs.h"
+
+/* The part of vmlx4.h that looks at objects and ports; the rest is the engine's. */
+
+static int
+port_get(unsigned int number, struct vmlx4_adapter **adapter, struct vmlx4_port **port)
+{
+	*adapter = vmlx4_adapter_get();
+	if (*adapter == NULL)
+		return -ENODEV;
+	if (number < 1 || number > (*adapter)->options.ports)
+		return -EINVAL;
+	*port = &(*adapter)->ports[number - 1];
+	return 0;
+}
+
+int
+vmlx4_set_carrier(unsigned int number, int up)
+{
+	struct vmlx4_adapter *adapter;
+	struct vmlx4_port *port;
+	int ret = port_get(number, &adapter, &port);
+
+	if (ret < 0)
+		return ret;
+	vmlx4_lock(adapter);
+	port->carrier = up != 0;
+	vmlx4_port_update(port);
+	vmlx4_unlock(adapter);
+	return 0;
+}
+
+int
+vmlx4_port_stats(unsigned int number, struct vmlx4_port_stats *stats)
+{
+	struct vmlx4_adapter *adapter;
+	struct vmlx4_port *port;
+	int ret = port_get(number, &adapter, &port);
+
+	if (ret < 0)
+		return ret;
+	vmlx4_lock(adapter);
+	*stats = port->stats;
+	vmlx4_unlock(adapter);
+	return 0;
+}
+
+int
+vmlx4_object_counts(struct vmlx4_object_counts *counts)
+{
+	struct vmlx4_adapter *adapter = vmlx4_adapter_get();
+
+	if (adapter == NULL)
+		return -ENODEV;
+	vmlx4_lock(adapter);
+	*counts = adapter->counts;
+	vmlx4_unlock(adapter);
+	return 0;
+}
+
+int
+vmlx4_violations(void)
+{
+	struct vmlx4_adapter *adapter = vmlx4_adapter_get();
+	int count;
+
+	if (adapter == NULL)
+		return -ENODEV;
+	vmlx4_lock(adapter);
+	count = adapter->violations;
+	vmlx4_unlock(adapter);
+	return count;
+}
+
+#define PORT_COUNTERS(X) \
+	X(tx_frames) X(tx_bytes) X(tx_oversize) X(tx_wire_drops) X(tx_errors) \
+	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_no_rule) X(rx_no_wqe) \
+	X(rx_oversize) X(rx_dropped_by_rule) X(rx_cq_overrun) X(rx_errors) X(rx_link_down) \
+	X(rx_wire_drops)
+#define COUNT_ONE(name) + sizeof(((struct vmlx4_port_stats *)NULL)->name)
+_Static_assert(0 PORT_COUNTERS(COUNT_ONE) == sizeof(struct vmlx4_port_stats),
+	"every counter is written");
+
+#define OBJECT_COUNTS(X) \
+	X(contexts) X(pds) X(mrs) X(channels) X(cqs) X(qps) X(wqs) X(tables) X(flows) \
+	X(mr_bytes) X(mrs_registered)
+
+static void
+write_json(struct vmlx4_adapter *adapter, FILE *out)
+{
+	unsigned int i;
+
+	fprintf(out, "{\n  \"profile\": \"%s\",\n  \"violations\": %u,\n  \"objects\": {",
+		adapter->profile->name, adapter->violations);
+#define WRITE_OBJECT(name) \
+	fprintf(out, "%s\n    \"%s\": %" PRIu64, strcmp(#name, "contexts") == 0 ? "" : ",", \
+		#name, (uint64_t)adapter->counts.name);
+	OBJECT_COUNTS(WRITE_OBJECT)
+#undef WRITE_OBJECT
+	fprintf(out, "\n  },\n  \"ports\": [");
+	for (i = 0; i < adapter->options.ports; i++) {
+		const struct vmlx4_port *port = &adapter->ports[i];
+
+		fprintf(out, "%s\n    {\n      \"port\": %u", i == 0 ? "" : ",", port->number);
+#define WRITE_COUNTER(name) \
+		fprintf(out, ",\n      \"%s\": %" PRIu64, #name, port->stats.name);
+		PORT_COUNTERS(WRITE_COUNTER)
+#undef WRITE_COUNTER
+		fprintf(out, "\n    }");
+	}
+	fprintf(out, "\n  ]\n}\n");
+}
+
+void
+vmlx4_stats_write(struct vmlx4_adapter *adapter)
+{
+	const char *path = adapter->options.stats_file;
+	char part[PATH_MAX + 8];
+	FILE *out;
+
+	if (path[0] == '\0')
+		return;
+	/* Renamed into place: who waits for the file reads all of it. */
+	snprintf(part, sizeof(part), "%s.part", path);
+	out = fopen(part, "we");
+	if (out == NULL) {
+		fprintf(stderr, "vmlx4: cannot write the counters to %s: %s\n", part,
+			strerror(errno));
+		return;
+	}
+	write_json(adapter, out);
+	if (fclose(out) != 0 || rename(part, path) != 0)
+		fprintf(stderr, "vmlx4: cannot write the counters to %s: %s\n", path,
+			strerror(errno));
+}
