@@ -38,7 +38,7 @@
 /* Ethernet header, two VLAN tags, FCS: what a frame has beyond its MTU. */
 #define MDV_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN)
 #define MDV_MIN_MTU 68
-#define MDV_MAX_MTU 9978      /* of mlx4_en */
+#define MDV_MAX_MTU 9900      /* of mlx4_en */
 
 #define MDV_WATCHDOG_US 20000
 #define MDV_LINK_RECHECK_US 50000
@@ -48,7 +48,7 @@
 struct mdv_mr;
 TAILQ_HEAD(mdv_mr_list, mdv_mr);
 
-/* A range of memory that a region serves; an MR may serve several. */
+/* A range of memory and the region that serves it; a region may serve several. */
 struct mdv_mr_map {
 	struct mdv_mr_entry entry;
 	struct mdv_mr *mr;
@@ -58,6 +58,7 @@ struct mdv_mr_table {
 	rte_rwlock_t lock;
 	uint32_t generation;      /* bumped when a map goes: queues drop their caches */
 	uint32_t n, room;
+	bool events;              /* EAL tells us when memory goes */
 	struct mdv_mr_map *maps;  /* sorted, disjoint */
 	struct mdv_mr_list mrs;
 };
@@ -78,7 +79,7 @@ struct mdv_rule {
 	enum mdv_rule_kind kind;
 	struct rte_ether_addr mac;
 	struct ibv_flow *flow;
-	bool wanted;              /* mark of the current pass */
+	bool wanted, fresh;       /* marks of the current pass */
 };
 TAILQ_HEAD(mdv_rule_list, mdv_rule);
 
@@ -108,7 +109,7 @@ struct mdv_caps {
 	uint32_t max_qp_wr;
 	uint32_t max_queues;
 	uint32_t max_table;       /* entries of an indirection table */
-	bool rx_csum;             /* RAW_IP_CSUM */
+	bool raw_csum;            /* RAW_IP_CSUM */
 	bool keep_crc;            /* SCATTER_FCS */
 	bool tunnel_csum;         /* ConnectX-3 Pro */
 	bool vf;
@@ -123,11 +124,11 @@ struct mdv_priv {
 
 	struct rte_eth_dev *dev;
 	rte_spinlock_t lock;      /* queue recovery against stop and reset */
-	struct ibv_device *ibdev;
+	char ibname[IBV_SYSFS_NAME_MAX];
+	struct ibv_device *ibdev; /* valid while ctx is open */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	unsigned int port;        /* from 1 */
-	bool vdev;
 	struct mdv_caps caps;
 
 	char ifname[IF_NAMESIZE];
@@ -159,9 +160,18 @@ mdv_priv(const struct rte_eth_dev *dev)
 	return dev->data->dev_private;
 }
 
-/* mlx4dv_probe.c: open and close the verbs side of a port, also for reset */
+/* mlx4dv_probe.c */
+#define MDV_PCI_DRIVER_NAME "net_mlx4dv_pci"
+
+/* mlx4dv_port.c: a port's verbs side and its ethdev */
+struct ibv_context *mdv_open_device(const char *ibname);
 int mdv_port_open(struct mdv_priv *priv);
 void mdv_port_close(struct mdv_priv *priv);
+/* The ethdev of one adapter port; named as it is to be called. */
+int mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
+	unsigned int port);
+/* Stop and close every ethdev of a device. */
+int mdv_port_remove_all(struct rte_device *rdev);
 
 /* mlx4dv_ethdev.c */
 extern const struct eth_dev_ops mdv_dev_ops;
@@ -180,7 +190,8 @@ int mdv_netdev_get_speed(const struct mdv_priv *priv, uint32_t *mbps, bool *full
 int mdv_netdev_get_pause(const struct mdv_priv *priv, struct rte_eth_fc_conf *conf);
 int mdv_netdev_set_pause(const struct mdv_priv *priv, const struct rte_eth_fc_conf *conf);
 int mdv_netdev_get_stats(const struct mdv_priv *priv, struct mdv_netdev_stats *stats);
-int mdv_sysfs_read(const struct mdv_priv *priv, const char *file, char *buf, size_t size);
+/* First line of a file below the sysfs folder of a verbs device. */
+int mdv_sysfs_read(const struct ibv_device *ibdev, const char *file, char *buf, size_t size);
 
 /* mlx4dv_rxq.c */
 int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
@@ -237,19 +248,19 @@ int mdv_allmulticast_disable(struct rte_eth_dev *dev);
 /* mlx4dv_mr.c */
 int mdv_mr_init(struct mdv_priv *priv);
 void mdv_mr_fini(struct mdv_priv *priv);
-/* Register all of a pool now; -errno when any part of it cannot be. */
-int mdv_mr_register_pool(struct mdv_priv *priv, struct rte_mempool *mp);
 /* Register every pool that packets can come from. */
 void mdv_mr_register_known(struct mdv_priv *priv);
-/* Look up or register [addr, addr + length) of EAL memory or of the pool mp. */
+/* Register the pool of an RX queue. */
+int mdv_mr_rx_setup(struct mdv_rxq *rxq);
+/* The region of [addr, addr + length), memory of the pool mp. */
 int mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
 	struct mdv_mr_entry *entry);
-int mdv_mr_dma_map(struct mdv_priv *priv, void *addr, size_t length);
-int mdv_mr_dma_unmap(struct mdv_priv *priv, void *addr, size_t length);
 
 /* mlx4dv_intr.c */
 int mdv_intr_init(struct mdv_priv *priv);
 void mdv_intr_fini(struct mdv_priv *priv);
+/* The port runs: what the application is told of its link counts from now. */
+void mdv_intr_started(struct mdv_priv *priv);
 void mdv_watchdog_start(struct mdv_priv *priv);
 void mdv_watchdog_stop(struct mdv_priv *priv);
 int mdv_link_update(struct rte_eth_dev *dev, int wait_to_complete);
@@ -257,7 +268,7 @@ int mdv_link_set_up(struct rte_eth_dev *dev);
 int mdv_link_set_down(struct rte_eth_dev *dev);
 
 /* mlx4dv_stats.c */
-int mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats);
+int mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MDV_STATS_QUEUES_ARG);
 int mdv_stats_reset(struct rte_eth_dev *dev);
 int mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned int n);
 int mdv_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,

@@ -3,8 +3,48 @@
 #ifndef MLX4DV_COMPAT_H_
 #define MLX4DV_COMPAT_H_
 
-/* The only file that knows DPDK releases apart. */
+/*
+ * The only file that knows DPDK releases apart, 22.11 to 26.11. Code uses the
+ * newest form of an interface where the old one can be dressed up as it.
+ */
 
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
 #include <rte_version.h>
+
+/* One log line: level, type, prefix (a literal with its arguments), format. */
+#define MDV_LOG_LINE(level, type, ...) \
+	rte_log(RTE_LOG_ ## level, type, RTE_FMT(RTE_FMT_HEAD(__VA_ARGS__,) "\n", \
+		RTE_FMT_TAIL(__VA_ARGS__,)))
+
+/* 23.11 renamed the atomics. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+#include <rte_stdatomic.h>
+#define MDV_LOAD_ACQUIRE(p) rte_atomic_load_explicit(p, rte_memory_order_acquire)
+#define MDV_STORE_RELEASE(p, v) rte_atomic_store_explicit(p, v, rte_memory_order_release)
+#else
+#define MDV_LOAD_ACQUIRE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define MDV_STORE_RELEASE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#endif
+
+/* 25.11 moved the counters of queues out of rte_eth_stats. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define MDV_STATS_QUEUES_ARG , struct eth_queue_stats *queues
+#define MDV_STATS_QUEUES(stats) (queues)
+#else
+#define MDV_STATS_QUEUES_ARG
+#define MDV_STATS_QUEUES(stats) (stats)
+#endif
+
+/* 24.03 wants the length of the list as well. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MDV_PTYPES_COUNT_ARG , size_t *no_of_elements
+#define MDV_PTYPES_SET_COUNT(n) (*no_of_elements = (n))
+#else
+#define MDV_PTYPES_COUNT_ARG
+#define MDV_PTYPES_SET_COUNT(n) RTE_SET_USED(n)
+#endif
 
 #endif /* MLX4DV_COMPAT_H_ */

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Memory regions. One table per port, sorted by address, says which lkey opens
+ * which memory; queues keep the entries that they used last.
+ *
+ * EAL memory is registered by the longest run of pages around an address, so
+ * that few regions serve many pools; other memory of a pool by the pool's chunk;
+ * an external buffer by its own extent. Regions live as long as some of
+ * their memory does, and at most until the port is closed: a run that has grown
+ * gets a new region, and the old one stays for the WQEs that name it.
+ *
+ * Locks: EAL's memory lock, then the table's. EAL frees memory, and calls us,
+ * with the first one held. Nothing here allocates from EAL.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal_memconfig.h>
+#include <rte_fbarray.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+
+#include <ethdev_driver.h>
+
+#include "mlx4dv.h"
+#include "mlx4dv_log.h"
+
+struct mdv_mr {
+	TAILQ_ENTRY(mdv_mr) next;
+	struct ibv_mr *ibv;
+	uintptr_t start, end;
+	size_t live;              /* bytes of it that were not freed */
+};
+
+struct range {
+	uintptr_t start, end;
+};
+
+/* ---- the table; called with its lock held ---- */
+
+/* Index of the first entry that ends above addr. */
+static uint32_t
+table_find(const struct mdv_mr_table *t, uintptr_t addr)
+{
+	uint32_t low = 0, high = t->n, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (t->maps[mid].entry.end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static const struct mdv_mr_map *
+table_lookup(const struct mdv_mr_table *t, const struct range *r)
+{
+	uint32_t i = table_find(t, r->start);
+
+	if (i == t->n || t->maps[i].entry.start > r->start || t->maps[i].entry.end < r->end)
+		return NULL;
+	return &t->maps[i];
+}
+
+/* Room for two more: cutting a hole splits an entry, and an insert follows. */
+static int
+table_reserve(struct mdv_mr_table *t)
+{
+	struct mdv_mr_map *maps;
+	uint32_t room = t->room != 0 ? t->room * 2 : 16;
+
+	if (t->n + 2 <= t->room)
+		return 0;
+	maps = realloc(t->maps, room * sizeof(*maps));
+	if (maps == NULL)
+		return -ENOMEM;
+	t->maps = maps;
+	t->room = room;
+	return 0;
+}
+
+static void
+table_insert_at(struct mdv_mr_table *t, uint32_t i, const struct mdv_mr_map *map)
+{
+	memmove(&t->maps[i + 1], &t->maps[i], (t->n - i) * sizeof(*t->maps));
+	t->maps[i] = *map;
+	t->n++;
+}
+
+/* No entry reaches into r afterwards. The caller has reserved room. */
+static void
+table_cut(struct mdv_mr_table *t, const struct range *r)
+{
+	uint32_t i = table_find(t, r->start);
+	struct mdv_mr_entry *e;
+	struct mdv_mr_map rest;
+
+	while (i < t->n && t->maps[i].entry.start < r->end) {
+		e = &t->maps[i].entry;
+		if (e->start < r->start && e->end > r->end) {
+			rest = t->maps[i];
+			rest.entry.start = r->end;
+			e->end = r->start;
+			table_insert_at(t, i + 1, &rest);
+			return;
+		}
+		if (e->start < r->start) {
+			e->end = r->start;
+			i++;
+		} else if (e->end > r->end) {
+			e->start = r->end;
+			return;
+		} else {
+			t->n--;
+			memmove(&t->maps[i], &t->maps[i + 1], (t->n - i) * sizeof(*t->maps));
+		}
+	}
+}
+
+static void
+table_changed(struct mdv_mr_table *t)
+{
+	MDV_STORE_RELEASE(&t->generation, t->generation + 1);
+}
+
+static void
+mr_free(struct mdv_priv *priv, struct mdv_mr *mr)
+{
+	int ret = mr->ibv != NULL ? ibv_dereg_mr(mr->ibv) : 0;
+
+	if (ret != 0)
+		MDV_PLOG(priv, WARNING, "ibv_dereg_mr() failed: %s", strerror(ret));
+	TAILQ_REMOVE(&priv->mr.mrs, mr, next);
+	free(mr);
+}
+
+static struct ibv_mr *
+reg_mr(struct mdv_priv *priv, const struct range *r)
+{
+	return ibv_reg_mr(priv->pd, (void *)r->start, r->end - r->start, IBV_ACCESS_LOCAL_WRITE);
+}
+
+/* A region for r; it takes over from whatever served parts of r. */
+static int
+table_register(struct mdv_priv *priv, const struct range *r)
+{
+	struct mdv_mr_table *t = &priv->mr;
+	struct mdv_mr_map map;
+	struct mdv_mr *mr;
+	int ret;
+
+	ret = table_reserve(t);
+	mr = ret == 0 ? calloc(1, sizeof(*mr)) : NULL;
+	if (mr == NULL)
+		return -ENOMEM;
+	mr->ibv = reg_mr(priv, r);
+	if (mr->ibv == NULL) {
+		ret = errno != 0 ? -errno : -EIO;
+		free(mr);
+		return ret;
+	}
+	mr->start = r->start;
+	mr->end = r->end;
+	mr->live = r->end - r->start;
+	TAILQ_INSERT_TAIL(&t->mrs, mr, next);
+	table_cut(t, r);
+	map.entry = (struct mdv_mr_entry){
+		.start = r->start, .end = r->end, .lkey = rte_cpu_to_be_32(mr->ibv->lkey),
+	};
+	map.mr = mr;
+	table_insert_at(t, table_find(t, r->start), &map);
+	/* What queues cached stays right: the old regions are still there. */
+	return 0;
+}
+
+/* Memory is gone: no entry for it any more, and no region without memory. */
+static void
+table_forget(struct mdv_priv *priv, const struct range *r)
+{
+	struct mdv_mr_table *t = &priv->mr;
+	struct mdv_mr *mr, *next;
+	uintptr_t start, end;
+
+	/* Without room for a split the whole table goes, and fills again. */
+	if (table_reserve(t) == 0)
+		table_cut(t, r);
+	else
+		t->n = 0;
+	table_changed(t);
+	for (mr = TAILQ_FIRST(&t->mrs); mr != NULL; mr = next) {
+		next = TAILQ_NEXT(mr, next);
+		start = RTE_MAX(mr->start, r->start);
+		end = RTE_MIN(mr->end, r->end);
+		if (start >= end)
+			continue;
+		mr->live -= RTE_MIN(mr->live, end - start);
+		if (mr->live == 0)
+			mr_free(priv, mr);
+	}
+}
+
+/* ---- which memory is one piece ---- */
+
+/* The run of EAL pages that holds r; called with EAL's memory lock held. */
+static int
+eal_run(const struct range *r, struct range *run)
+{
+	struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)r->start);
+	struct rte_fbarray *arr;
+	uintptr_t base;
+	int index, before, after;
+
+	if (msl == NULL)
+		return -ENOENT;
+	arr = &msl->memseg_arr;
+	base = (uintptr_t)msl->base_va;
+	index = (int)((r->start - base) / msl->page_sz);
+	before = rte_fbarray_find_rev_contig_used(arr, (unsigned int)index);
+	after = rte_fbarray_find_contig_used(arr, (unsigned int)index);
+	if (before < 1 || after < 1)
+		return -ENOENT;
+	run->start = base + (size_t)(index - before + 1) * msl->page_sz;
+	run->end = base + (size_t)(index + after) * msl->page_sz;
+	return r->end <= run->end ? 0 : -ENOENT;
+}
+
+struct chunk_search {
+	struct range want;
+	struct range found;
+};
+
+static void
+chunk_match(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
+{
+	struct chunk_search *search = arg;
+	uintptr_t start = (uintptr_t)hdr->addr;
+	uintptr_t end = start + hdr->len;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if (start <= search->want.start && search->want.end <= end)
+		search->found = (struct range){ start, end };
+}
+
+static int
+pool_chunk(struct rte_mempool *mp, const struct range *r, struct range *chunk)
+{
+	struct chunk_search search = { .want = *r };
+
+	rte_mempool_mem_iter(mp, chunk_match, &search);
+	*chunk = search.found;
+	return chunk->end != 0 ? 0 : -ENOENT;
+}
+
+/*
+ * Look r up, or register the piece of memory around it. With whole set, r itself
+ * is the piece when it is no EAL memory.
+ */
+static int
+get_entry(struct mdv_priv *priv, const struct range *r, struct rte_mempool *mp,
+	const struct range *whole, struct mdv_mr_entry *entry)
+{
+	struct mdv_mr_table *t = &priv->mr;
+	const struct mdv_mr_map *map;
+	struct range run;
+	int ret = 0;
+
+	rte_rwlock_read_lock(&t->lock);
+	map = table_lookup(t, r);
+	if (map != NULL)
+		*entry = map->entry;
+	rte_rwlock_read_unlock(&t->lock);
+	if (map != NULL)
+		return 0;
+
+	rte_mcfg_mem_read_lock();
+	rte_rwlock_write_lock(&t->lock);
+	map = table_lookup(t, r);
+	if (map == NULL) {
+		ret = eal_run(r, &run);
+		if (ret != 0 && mp != NULL)
+			ret = pool_chunk(mp, r, &run);
+		if (ret != 0 && whole != NULL) {
+			run = *whole;
+			ret = 0;
+		}
+		if (ret == 0)
+			ret = table_register(priv, &run);
+		map = ret == 0 ? table_lookup(t, r) : NULL;
+	}
+	if (map != NULL)
+		*entry = map->entry;
+	rte_rwlock_write_unlock(&t->lock);
+	rte_mcfg_mem_read_unlock();
+	return map != NULL ? 0 : ret != 0 ? ret : -EFAULT;
+}
+
+/* ---- TX ---- */
+
+static void
+cache_insert(struct mdv_txq *txq, const struct mdv_mr_entry *entry)
+{
+	memmove(&txq->mr[1], &txq->mr[0], sizeof(txq->mr) - sizeof(txq->mr[0]));
+	txq->mr[0] = *entry;
+}
+
+uint32_t
+mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
+{
+	struct mdv_priv *priv = txq->priv;
+	uint32_t generation = MDV_LOAD_ACQUIRE(&priv->mr.generation);
+	uintptr_t addr = rte_pktmbuf_mtod(seg, uintptr_t);
+	struct range r = { addr, addr + RTE_MAX(seg->data_len, 1) };
+	struct range buffer = {
+		(uintptr_t)seg->buf_addr, (uintptr_t)seg->buf_addr + seg->buf_len,
+	};
+	struct rte_mempool *mp = NULL;
+	struct mdv_mr_entry entry;
+
+	if (txq->mr_generation != generation) {
+		memset(txq->mr, 0, sizeof(txq->mr));
+		txq->mr_generation = generation;
+	}
+	if (r.start < buffer.start || r.end > buffer.end)
+		return MDV_LKEY_NONE;
+	/* The pool of a clone's bytes is that of the mbuf it was made from. */
+	if (RTE_MBUF_CLONED(seg))
+		mp = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)seg)->pool;
+	else if (!RTE_MBUF_HAS_EXTBUF(seg))
+		mp = seg->pool;
+	if (get_entry(priv, &r, mp, RTE_MBUF_HAS_EXTBUF(seg) ? &buffer : NULL, &entry) != 0)
+		return MDV_LKEY_NONE;
+	cache_insert(txq, &entry);
+	return entry.lkey;
+}
+
+/* ---- pools ---- */
+
+struct pool_walk {
+	struct mdv_priv *priv;
+	int ret;
+};
+
+/* One chunk of a pool. */
+static void
+register_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
+{
+	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
+	struct pool_walk *walk = arg;
+	struct mdv_mr_entry entry;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if (walk->ret == 0 && hdr->len != 0)
+		walk->ret = get_entry(walk->priv, &r, NULL, &r, &entry);
+}
+
+/* Buffers of such a pool lie outside of its chunks, in memory given by the user. */
+static bool
+has_pinned_buffers(struct rte_mempool *mp)
+{
+	return (rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
+}
+
+static void
+register_buffer(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
+{
+	const struct rte_mbuf *m = obj;
+	struct range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
+	struct pool_walk *walk = arg;
+	struct mdv_mr_entry entry;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if (walk->ret == 0)
+		walk->ret = get_entry(walk->priv, &r, NULL, &r, &entry);
+}
+
+static void
+walk_pool(struct pool_walk *walk, struct rte_mempool *mp)
+{
+	if (has_pinned_buffers(mp))
+		rte_mempool_obj_iter(mp, register_buffer, walk);
+	else
+		rte_mempool_mem_iter(mp, register_chunk, walk);
+}
+
+/* All of an RX pool, or no queue: a buffer that cannot be posted serves nobody. */
+int
+mdv_mr_rx_setup(struct mdv_rxq *rxq)
+{
+	struct pool_walk walk = { .priv = rxq->priv };
+
+	walk_pool(&walk, rxq->mp);
+	if (walk.ret != 0)
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot register pool %s with the adapter: "
+			 "%s%s", rxq->idx, rxq->mp->name, strerror(-walk.ret),
+			 walk.ret == -ENOMEM || walk.ret == -EPERM ?
+			 "; raise RLIMIT_MEMLOCK (ulimit -l unlimited)" : "");
+	return walk.ret;
+}
+
+/* For RX buffers that a queue's cache misses: pools of many regions. */
+int
+mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
+	struct mdv_mr_entry *entry)
+{
+	struct range r = { addr, addr + length };
+
+	return get_entry(priv, &r, mp, has_pinned_buffers(mp) ? &r : NULL, entry);
+}
+
+/* Only pools of mbufs; one that cannot be registered drops its packets, counted. */
+static void
+register_known(struct rte_mempool *mp, void *arg)
+{
+	struct pool_walk walk = { .priv = arg };
+
+	if (mp->private_data_size < sizeof(struct rte_pktmbuf_pool_private) ||
+	    mp->elt_size < sizeof(struct rte_mbuf) || (mp->flags & RTE_MEMPOOL_F_NON_IO) != 0 ||
+	    has_pinned_buffers(mp))
+		return;
+	walk_pool(&walk, mp);
+}
+
+void
+mdv_mr_register_known(struct mdv_priv *priv)
+{
+	rte_mempool_walk(register_known, priv);
+}
+
+/* ---- life ---- */
+
+static void
+mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
+{
+	struct range r = { (uintptr_t)addr, (uintptr_t)addr + len };
+	struct mdv_priv *priv = arg;
+
+	if (event != RTE_MEM_EVENT_FREE)
+		return;
+	rte_rwlock_write_lock(&priv->mr.lock);
+	table_forget(priv, &r);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+}
+
+int
+mdv_mr_init(struct mdv_priv *priv)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	rte_rwlock_init(&priv->mr.lock);
+	TAILQ_INIT(&priv->mr.mrs);
+	priv->mr.n = 0;
+	snprintf(name, sizeof(name), "mdv_%u", priv->dev->data->port_id);
+	/* Memory that cannot be freed raises no event, and that is not supported. */
+	if (rte_mem_event_callback_register(name, mem_event, priv) == 0)
+		priv->mr.events = true;
+	else if (rte_errno != ENOTSUP)
+		return -rte_errno;
+	return 0;
+}
+
+void
+mdv_mr_fini(struct mdv_priv *priv)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	if (priv->mr.events) {
+		snprintf(name, sizeof(name), "mdv_%u", priv->dev->data->port_id);
+		rte_mem_event_callback_unregister(name, priv);
+		priv->mr.events = false;
+	}
+	while (!TAILQ_EMPTY(&priv->mr.mrs))
+		mr_free(priv, TAILQ_FIRST(&priv->mr.mrs));
+	free(priv->mr.maps);
+	priv->mr.maps = NULL;
+	priv->mr.n = 0;
+	priv->mr.room = 0;
+	table_changed(&priv->mr);
+}

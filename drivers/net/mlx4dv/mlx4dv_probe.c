@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The two ways in: a PCI driver, which makes a port per port of the adapter, and
+ * a virtual device, which names one port of a verbs device and works beside any
+ * other driver of the adapter.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_devargs.h>
+#include <rte_kvargs.h>
+#include <rte_string_fns.h>
+#include <rte_version.h>
+
+#include <bus_pci_driver.h>
+#include <bus_vdev_driver.h>
+#include <ethdev_driver.h>
+
+#include "mlx4dv.h"
+#include "mlx4dv_log.h"
+
+#define VDEV_NAME "net_mlx4dv"
+#define ARG_DEVICE "device"
+#define ARG_PORT "port"
+#define MAX_PORTS 2 /* of any ConnectX-3 */
+
+RTE_LOG_REGISTER_DEFAULT(mdv_logtype, NOTICE);
+
+struct probe_args {
+	char device[IBV_SYSFS_NAME_MAX];
+	uint32_t ports; /* bit N: port N was named */
+};
+
+/*
+ * The soname is the same in releases whose ethdev structures differ, and inlines
+ * of those are compiled in: only the release that this was built for will do.
+ */
+static int
+check_version(const char *name)
+{
+	const char *running = rte_version();
+	unsigned int year = 0, month = 0;
+
+	if (sscanf(running, "%*[^0-9]%u.%u", &year, &month) == 2 &&
+	    year == RTE_VER_YEAR && month == RTE_VER_MONTH)
+		return 0;
+	MDV_LOG(ERR, "%s: built for DPDK %d.%02d but running under \"%s\": rebuild the driver "
+		"with the headers of the running DPDK", name, RTE_VER_YEAR, RTE_VER_MONTH, running);
+	return -ENOTSUP;
+}
+
+/* Secondary processes share no verbs context with the primary. */
+static int
+check_process(const char *name)
+{
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
+		return 0;
+	MDV_LOG(ERR, "%s: secondary processes are not supported: use the port in the primary",
+		name);
+	return -ENOTSUP;
+}
+
+static int
+parse_port(const char *name, const char *value, struct probe_args *args)
+{
+	unsigned long port;
+	char *end;
+
+	errno = 0;
+	port = strtoul(value, &end, 10);
+	if (errno != 0 || end == value || *end != '\0' || value[0] == '-' ||
+	    port < 1 || port > MAX_PORTS) {
+		MDV_LOG(ERR, "%s: port=%s: want 1 or 2, the adapter's ports count from 1",
+			name, value);
+		return -EINVAL;
+	}
+	if ((args->ports & RTE_BIT32(port)) != 0) {
+		MDV_LOG(ERR, "%s: port=%s is given twice: name each port once", name, value);
+		return -EINVAL;
+	}
+	args->ports |= RTE_BIT32(port);
+	return 0;
+}
+
+static int
+parse_pair(const char *name, const char *key, const char *value, bool vdev,
+	struct probe_args *args)
+{
+	if (value == NULL)
+		value = "";
+	if (strcmp(key, ARG_PORT) == 0) {
+		if (vdev && args->ports != 0) {
+			MDV_LOG(ERR, "%s: port=%s is a second port: use one --vdev per port",
+				name, value);
+			return -EINVAL;
+		}
+		return parse_port(name, value, args);
+	}
+	if (vdev && strcmp(key, ARG_DEVICE) == 0) {
+		if (value[0] == '\0' || args->device[0] != '\0' ||
+		    strlcpy(args->device, value, sizeof(args->device)) >= sizeof(args->device)) {
+			MDV_LOG(ERR, "%s: device=%s: want the name of one verbs device, such as "
+				"mlx4_0", name, value);
+			return -EINVAL;
+		}
+		return 0;
+	}
+	MDV_LOG(ERR, "%s: unknown argument %s: the arguments are %s", name, key,
+		vdev ? "device=NAME and port=N" : "port=N");
+	return -EINVAL;
+}
+
+static int
+parse_args(const char *name, const char *text, bool vdev, struct probe_args *args)
+{
+	struct rte_kvargs *kvargs;
+	unsigned int i;
+	int ret = 0;
+
+	memset(args, 0, sizeof(*args));
+	if (text == NULL || text[0] == '\0')
+		return 0;
+	kvargs = rte_kvargs_parse(text, NULL);
+	if (kvargs == NULL) {
+		MDV_LOG(ERR, "%s: cannot parse \"%s\": want key=value pairs with commas between",
+			name, text);
+		return -EINVAL;
+	}
+	for (i = 0; i < kvargs->count && ret == 0; i++)
+		ret = parse_pair(name, kvargs->pairs[i].key, kvargs->pairs[i].value, vdev, args);
+	rte_kvargs_free(kvargs);
+	return ret;
+}
+
+/* ---- PCI ---- */
+
+static bool
+ibdev_at(const struct ibv_device *ibdev, const char *pci_name)
+{
+	char path[IBV_SYSFS_PATH_MAX + 32];
+	char line[256];
+	bool match = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/device/uevent", ibdev->ibdev_path);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	while (!match && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		match = strncmp(line, "PCI_SLOT_NAME=", 14) == 0 &&
+			strcmp(line + 14, pci_name) == 0;
+	}
+	fclose(f);
+	return match;
+}
+
+static int
+find_ibdev(const struct rte_pci_device *pci, char *ibname, size_t size)
+{
+	struct ibv_device **list;
+	int ret = -ENODEV;
+	int n = 0;
+	int i;
+
+	list = ibv_get_device_list(&n);
+	for (i = 0; list != NULL && i < n && ret != 0; i++) {
+		if (!ibdev_at(list[i], pci->name))
+			continue;
+		strlcpy(ibname, ibv_get_device_name(list[i]), size);
+		ret = 0;
+	}
+	if (list != NULL)
+		ibv_free_device_list(list);
+	if (ret == 0)
+		return 0;
+	if (pci->kdrv == RTE_PCI_KDRV_VFIO || pci->kdrv == RTE_PCI_KDRV_IGB_UIO ||
+	    pci->kdrv == RTE_PCI_KDRV_UIO_GENERIC)
+		MDV_LOG(ERR, "%s is bound to a user-space driver (vfio or uio): bind it back to "
+			"mlx4_core (dpdk-devbind.py -b mlx4_core %s)", pci->name, pci->name);
+	else
+		MDV_LOG(ERR, "%s has no verbs device: load mlx4_ib (modprobe mlx4_ib); in a "
+			"container also pass in /dev/infiniband", pci->name);
+	return ret;
+}
+
+/* Does a --vdev option name this verbs device? Then its ports are given out there. */
+static bool
+vdev_names(const char *ibname)
+{
+	struct rte_devargs *da;
+	struct probe_args args;
+	bool found = false;
+
+	RTE_EAL_DEVARGS_FOREACH("vdev", da) {
+		if (strncmp(da->name, VDEV_NAME, sizeof(VDEV_NAME) - 1) != 0)
+			continue;
+		if (strstr(da->args != NULL ? da->args : "", ARG_DEVICE "=") == NULL)
+			continue;
+		/* Mistakes in it are reported when the virtual device is probed. */
+		memset(&args, 0, sizeof(args));
+		sscanf(strstr(da->args, ARG_DEVICE "=") + sizeof(ARG_DEVICE), "%63[^,]",
+		       args.device);
+		found = found || strcmp(args.device, ibname) == 0;
+	}
+	return found;
+}
+
+static int
+count_ports(const char *ibname, unsigned int *ports)
+{
+	struct ibv_context *ctx = mdv_open_device(ibname);
+	struct ibv_device_attr attr;
+	int ret;
+
+	if (ctx == NULL)
+		return -errno;
+	ret = ibv_query_device(ctx, &attr);
+	if (ret != 0)
+		MDV_LOG(ERR, "ibv_query_device(%s) failed: %s", ibname, strerror(ret));
+	else
+		*ports = attr.phys_port_cnt;
+	ibv_close_device(ctx);
+	return -ret;
+}
+
+static int
+pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
+{
+	const struct rte_devargs *da = pci->device.devargs;
+	char name[RTE_ETH_NAME_MAX_LEN];
+	char ibname[IBV_SYSFS_NAME_MAX];
+	struct probe_args args;
+	unsigned int nb_ports = 0, port, made = 0;
+	int ret, first_error = 0;
+
+	RTE_SET_USED(driver);
+	ret = check_version(pci->name);
+	if (ret == 0)
+		ret = check_process(pci->name);
+	if (ret == 0)
+		ret = parse_args(pci->name, da != NULL ? da->args : NULL, false, &args);
+	if (ret == 0)
+		ret = find_ibdev(pci, ibname, sizeof(ibname));
+	if (ret != 0)
+		return ret;
+	if (vdev_names(ibname)) {
+		MDV_LOG(INFO, "%s is left to other drivers: a --vdev names %s", pci->name, ibname);
+		return 1;
+	}
+	ret = count_ports(ibname, &nb_ports);
+	if (ret != 0)
+		return ret;
+	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
+		if (args.ports != 0 ? (args.ports & RTE_BIT32(port)) == 0 : port > nb_ports)
+			continue;
+		snprintf(name, sizeof(name), "%s_port%u", pci->name, port);
+		ret = mdv_port_create(&pci->device, name, ibname, port);
+		if (ret == 0)
+			made++;
+		else if (first_error == 0)
+			first_error = ret;
+	}
+	/* One port that cannot be used does not take the other with it. */
+	return made != 0 ? 0 : first_error;
+}
+
+static int
+pci_remove(struct rte_pci_device *pci)
+{
+	return mdv_port_remove_all(&pci->device);
+}
+
+static const struct rte_pci_id pci_ids[] = {
+	{ RTE_PCI_DEVICE(0x15b3, 0x1003) }, /* ConnectX-3 */
+	{ RTE_PCI_DEVICE(0x15b3, 0x1004) }, /* ConnectX-3 and Pro, virtual function */
+	{ RTE_PCI_DEVICE(0x15b3, 0x1007) }, /* ConnectX-3 Pro */
+	{ .vendor_id = 0 },
+};
+
+static struct rte_pci_driver mdv_pci_driver = {
+	.id_table = pci_ids,
+	.probe = pci_probe,
+	.remove = pci_remove,
+};
+
+/* ---- virtual device ---- */
+
+/* The one verbs device of the machine, when none is named. */
+static int
+only_device(const char *name, struct probe_args *args)
+{
+	struct ibv_device **list;
+	int n = 0;
+
+	list = ibv_get_device_list(&n);
+	if (list != NULL && n == 1)
+		strlcpy(args->device, ibv_get_device_name(list[0]), sizeof(args->device));
+	if (list != NULL)
+		ibv_free_device_list(list);
+	if (args->device[0] != '\0')
+		return 0;
+	if (n == 0)
+		MDV_LOG(ERR, "%s: no verbs device: load mlx4_ib (modprobe mlx4_ib); in a "
+			"container also pass in /dev/infiniband", name);
+	else
+		MDV_LOG(ERR, "%s: there are %d verbs devices: name one with device=, as "
+			"ibv_devices lists them", name, n);
+	return -ENODEV;
+}
+
+static int
+vdev_probe(struct rte_vdev_device *vdev)
+{
+	const char *name = rte_vdev_device_name(vdev);
+	struct probe_args args;
+	int ret;
+
+	ret = check_version(name);
+	if (ret == 0)
+		ret = check_process(name);
+	if (ret == 0)
+		ret = parse_args(name, rte_vdev_device_args(vdev), true, &args);
+	if (ret == 0 && args.device[0] == '\0')
+		ret = only_device(name, &args);
+	if (ret != 0)
+		return ret;
+	if (args.ports == 0)
+		args.ports = RTE_BIT32(1);
+	return mdv_port_create(&vdev->device, name, args.device, rte_bsf32(args.ports));
+}
+
+static int
+vdev_remove(struct rte_vdev_device *vdev)
+{
+	return mdv_port_remove_all(&vdev->device);
+}
+
+static struct rte_vdev_driver mdv_vdev_driver = {
+	.probe = vdev_probe,
+	.remove = vdev_remove,
+};
+
+RTE_PMD_REGISTER_VDEV(net_mlx4dv, mdv_vdev_driver);
+RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv,
+	ARG_DEVICE "=<verbs device> "
+	ARG_PORT "=<1..2>");
+RTE_PMD_REGISTER_PCI(net_mlx4dv_pci, mdv_pci_driver);
+RTE_PMD_REGISTER_PCI_TABLE(net_mlx4dv_pci, pci_ids);
+RTE_PMD_REGISTER_KMOD_DEP(net_mlx4dv_pci, "* ib_uverbs & mlx4_en & mlx4_core & mlx4_ib");
+RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv_pci, ARG_PORT "=<1..2>");

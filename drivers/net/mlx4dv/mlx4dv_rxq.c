@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Receive queues. Set-up checks and remembers; the verbs objects exist from
+ * start to stop, as a WQ must not outlive the RSS QP that it was ready for: that
+ * QP's end puts the adapter's index of the WQ back to 0 and ours would stay.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include <ethdev_driver.h>
+
+#include "mlx4dv.h"
+#include "mlx4dv_log.h"
+
+#define MIN_RING 64 /* WQEs: smaller rings lose bursts that one poll would take */
+
+uint64_t
+mdv_rx_offloads(const struct mdv_priv *priv)
+{
+	uint64_t offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH;
+
+	if (priv->caps.keep_crc)
+		offloads |= RTE_ETH_RX_OFFLOAD_KEEP_CRC;
+	if (priv->caps.raw_csum)
+		offloads |= RTE_ETH_RX_OFFLOAD_CHECKSUM;
+	return offloads;
+}
+
+/* ---- frame sizes ---- */
+
+static uint32_t
+buffer_size(const struct rte_mempool *mp)
+{
+	return (uint32_t)rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)mp) -
+		RTE_PKTMBUF_HEADROOM;
+}
+
+/* log2 of the segments that a frame of the MTU needs, or -EINVAL. */
+static int
+segments_log2(const struct mdv_rxq *rxq, uint16_t mtu)
+{
+	bool scatter = (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
+	uint32_t frame = (uint32_t)mtu + MDV_FRAME_OVERHEAD;
+	uint32_t size = buffer_size(rxq->mp);
+	uint32_t n = rte_align32pow2((frame + size - 1) / size);
+
+	if (n == 1 || (scatter && n <= MDV_RX_MAX_SGE))
+		return (int)rte_log2_u32(n);
+	if (scatter)
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit "
+			 "%u buffers of %u bytes of pool %s: use larger buffers or a smaller MTU",
+			 rxq->idx, frame, mtu, MDV_RX_MAX_SGE, size, rxq->mp->name);
+	else
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit a "
+			 "buffer of %u bytes of pool %s: enable RTE_ETH_RX_OFFLOAD_SCATTER, or use "
+			 "larger buffers or a smaller MTU", rxq->idx, frame, mtu, size,
+			 rxq->mp->name);
+	return -EINVAL;
+}
+
+/* Can every queue take frames of this MTU, as it is now? */
+int
+mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct mdv_rxq *rxq;
+	uint16_t i;
+	int log2;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		rxq = dev->data->rx_queues[i];
+		if (rxq == NULL)
+			continue;
+		log2 = segments_log2(rxq, mtu);
+		if (log2 < 0)
+			return log2;
+		if (rxq->nb_rings != 0 && log2 > rxq->sges_n) {
+			MDV_PLOG(rxq->priv, ERR, "MTU %u takes %u buffers per frame where RX queue "
+				 "%u was started with %u: stop the port first", mtu, 1u << log2, i,
+				 1u << rxq->sges_n);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+/* ---- set-up ---- */
+
+static void
+set_rearm(struct mdv_rxq *rxq)
+{
+	struct rte_mbuf m = {
+		.data_off = RTE_PKTMBUF_HEADROOM,
+		.nb_segs = 1,
+		.port = rxq->port_id,
+	};
+
+	rte_mbuf_refcnt_set(&m, 1);
+	memcpy(&rxq->rearm, &m.rearm_data, sizeof(rxq->rearm));
+}
+
+/* A queue that is no part of the RSS table still has valid, empty state. */
+static struct mdv_rxq *
+alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
+{
+	struct mdv_rxq *rxq;
+
+	rxq = rte_zmalloc_socket("mdv_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE, (int)socket);
+	if (rxq == NULL)
+		rxq = rte_zmalloc("mdv_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE);
+	if (rxq == NULL) {
+		MDV_PLOG(priv, ERR, "no memory for RX queue %u: give EAL more with -m", idx);
+		return NULL;
+	}
+	rxq->priv = priv;
+	rxq->idx = idx;
+	rxq->port_id = priv->dev->data->port_id;
+	rxq->socket = socket;
+	return rxq;
+}
+
+int
+mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigned int socket,
+	const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	uint64_t offloads = conf->offloads | dev->data->dev_conf.rxmode.offloads;
+	struct mdv_rxq *rxq;
+	int ret;
+
+	if (conf->rx_deferred_start != 0) {
+		MDV_PLOG(priv, ERR, "RX queue %u: deferred start is not supported: set "
+			 "rx_deferred_start = 0", idx);
+		return -ENOTSUP;
+	}
+	rxq = alloc_queue(priv, idx, socket);
+	if (rxq == NULL)
+		return -ENOMEM;
+	rxq->mp = mp;
+	rxq->conf = *conf;
+	rxq->conf.offloads = offloads;
+	rxq->nb_desc_conf = (uint16_t)rte_align32pow2(RTE_MAX(desc, MDV_MIN_DESC));
+	rxq->crc_len = (offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC) != 0 ? RTE_ETHER_CRC_LEN : 0;
+	rxq->rss_hash = (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0;
+	rxq->csum = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0;
+	rxq->csum_l2tun = rxq->csum && priv->caps.tunnel_csum;
+	set_rearm(rxq);
+	dev->data->rx_queues[idx] = rxq;
+	ret = segments_log2(rxq, dev->data->mtu);
+	if (ret >= 0)
+		ret = mdv_mr_rx_setup(rxq);
+	if (ret != 0)
+		mdv_rx_queue_release(dev, idx);
+	return ret;
+}
+
+/* ---- start ---- */
+
+/* Rings of queue idx: entry e of the table belongs to queue e % nb_queues. */
+static uint16_t
+count_rings(uint32_t entries, uint16_t nb_queues, uint16_t idx)
+{
+	return idx >= entries ? 0 : (uint16_t)((entries - idx - 1) / nb_queues + 1);
+}
+
+/* The descriptors of a queue, shared out to its rings and rounded up. */
+static uint16_t
+ring_size(const struct mdv_rxq *rxq)
+{
+	uint32_t share = (rxq->nb_desc_conf + rxq->nb_rings - 1u) / rxq->nb_rings;
+
+	share = RTE_MAX(rte_align32pow2(share), (uint32_t)MIN_RING);
+	return (uint16_t)RTE_MIN(share, (uint32_t)rxq->nb_desc_conf);
+}
+
+static int
+prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_t mtu)
+{
+	struct mdv_priv *priv = rxq->priv;
+	uint32_t cqes;
+	int log2;
+
+	rxq->nb_rings = count_rings(entries, nb_queues, rxq->idx);
+	if (rxq->nb_rings == 0)
+		return 0;
+	log2 = segments_log2(rxq, mtu);
+	if (log2 < 0)
+		return log2;
+	rxq->sges_n = (uint8_t)log2;
+	rxq->nb_desc = ring_size(rxq);
+	rxq->rings = rte_zmalloc_socket("mdv_rx_rings", rxq->nb_rings * sizeof(*rxq->rings),
+		RTE_CACHE_LINE_SIZE, (int)rxq->socket);
+	if (rxq->rings == NULL)
+		rxq->rings = rte_zmalloc("mdv_rx_rings", rxq->nb_rings * sizeof(*rxq->rings),
+			RTE_CACHE_LINE_SIZE);
+	if (rxq->rings == NULL)
+		return -ENOMEM;
+	cqes = (uint32_t)rxq->nb_rings * rxq->nb_desc;
+	rxq->ibv_cq = ibv_create_cq(priv->ctx, (int)cqes, NULL, NULL, 0);
+	if (rxq->ibv_cq == NULL) {
+		MDV_PLOG(priv, ERR, "RX queue %u: ibv_create_cq(%u) failed: %s", rxq->idx, cqes,
+			 strerror(errno));
+		return errno != 0 ? -errno : -ENOMEM;
+	}
+	return 0;
+}
+
+static int
+create_wq(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	struct mdv_priv *priv = rxq->priv;
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		/* The kernel rounds up, but refuses a request above its limit. */
+		.max_wr = RTE_MIN(rxq->nb_desc, priv->caps.max_qp_wr),
+		.max_sge = 1u << rxq->sges_n,
+		.pd = priv->pd,
+		.cq = rxq->ibv_cq,
+	};
+
+	if (rxq->crc_len != 0) {
+		attr.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
+		attr.create_flags = IBV_WQ_FLAGS_SCATTER_FCS;
+	}
+	ring->wq = ibv_create_wq(priv->ctx, &attr);
+	if (ring->wq != NULL)
+		return 0;
+	MDV_PLOG(priv, ERR, "RX queue %u: ibv_create_wq(%u WQEs of %u segments) failed: %s",
+		 rxq->idx, attr.max_wr, attr.max_sge, strerror(errno));
+	return errno != 0 ? -errno : -ENOMEM;
+}
+
+static int
+open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	char error[256];
+	struct dvq_open_request req = {
+		.wq = ring->wq, .rq = &ring->rq,
+		.error = error, .error_size = sizeof(error),
+	};
+	size_t n;
+	int ret;
+
+	/* The CQ with its first WQ; once a CQ is opened, verbs must not poll it. */
+	if (ring == &rxq->rings[0]) {
+		req.ibv_cq = rxq->ibv_cq;
+		req.cq = &rxq->cq;
+	}
+	ret = dvq_open(&req);
+	if (ret == 0 && ring->rq.wqe_cnt != rxq->nb_desc) {
+		ret = -ENOTSUP;
+		snprintf(error, sizeof(error), "asked for %u WQEs, got %u", rxq->nb_desc,
+			 ring->rq.wqe_cnt);
+	}
+	if (ret != 0) {
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: %s", rxq->idx, error);
+		return ret;
+	}
+	n = (size_t)rxq->nb_desc << rxq->sges_n;
+	ring->elts = rte_zmalloc_socket("mdv_rx_elts", n * sizeof(ring->elts[0]),
+		RTE_CACHE_LINE_SIZE, (int)rxq->socket);
+	if (ring->elts == NULL)
+		ring->elts = rte_zmalloc("mdv_rx_elts", n * sizeof(ring->elts[0]),
+			RTE_CACHE_LINE_SIZE);
+	return ring->elts != NULL ? 0 : -ENOMEM;
+}
+
+static int
+set_wq_state(const struct mdv_rxq *rxq, const struct mdv_rx_ring *ring, enum ibv_wq_state state)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state };
+	int ret = ibv_modify_wq(ring->wq, &attr);
+
+	if (ret != 0)
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: ibv_modify_wq(%s) failed: %s", rxq->idx,
+			 state == IBV_WQS_RDY ? "RDY" : "RESET", strerror(ret));
+	return -ret;
+}
+
+static int
+fill_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	int ret = mdv_rx_ring_fill(rxq, ring);
+
+	if (ret != 0) {
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: pool %s has too few mbufs for %u rings of %u "
+			 "x %u: %s; make the pool larger", rxq->idx, rxq->mp->name, rxq->nb_rings,
+			 rxq->nb_desc, 1u << rxq->sges_n, strerror(-ret));
+		return ret;
+	}
+	return set_wq_state(rxq, ring, IBV_WQS_RDY);
+}
+
+/*
+ * The adapter finds the WQ of a table entry by adding its index to the first
+ * number: numbers must be consecutive, and aligned to the size of the table.
+ */
+static int
+check_number(const struct mdv_priv *priv, const struct ibv_wq *wq, uint32_t entry)
+{
+	uint32_t first = entry == 0 ? wq->wq_num : priv->rss.wqs[0]->wq_num;
+
+	if (first % priv->rss.entries == 0 && wq->wq_num == first + entry)
+		return 0;
+	MDV_PLOG(priv, ERR, "the kernel gave WQ number 0x%x for entry %u of a table that starts at "
+		 "0x%x: RSS is not possible; use one RX queue or update the kernel", wq->wq_num,
+		 entry, first);
+	return -EIO;
+}
+
+static int
+start_entry(struct rte_eth_dev *dev, uint32_t entry)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	struct mdv_rxq *rxq = dev->data->rx_queues[entry % dev->data->nb_rx_queues];
+	struct mdv_rx_ring *ring = &rxq->rings[entry / dev->data->nb_rx_queues];
+	int ret;
+
+	ret = create_wq(rxq, ring);
+	if (ret == 0)
+		ret = check_number(priv, ring->wq, entry);
+	if (ret != 0)
+		return ret;
+	priv->rss.wqs[entry] = ring->wq;
+	rxq->wqn_base = priv->rss.wqs[0]->wq_num;
+	ret = open_ring(rxq, ring);
+	return ret != 0 ? ret : fill_ring(rxq, ring);
+}
+
+int
+mdv_rxqs_start(struct rte_eth_dev *dev)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	uint16_t n = dev->data->nb_rx_queues;
+	struct mdv_rxq *rxq;
+	uint8_t log2_range;
+	uint32_t i;
+	int ret;
+
+	dev->data->scattered_rx = 0;
+	priv->rss.entries = mdv_rss_entries(priv, n);
+	if (priv->rss.entries == 0)
+		return 0;
+	priv->rss.wqs = rte_zmalloc("mdv_wqs", priv->rss.entries * sizeof(priv->rss.wqs[0]), 0);
+	if (priv->rss.wqs == NULL)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		rxq = dev->data->rx_queues[i];
+		ret = prepare_queue(rxq, priv->rss.entries, n, dev->data->mtu);
+		if (ret != 0)
+			return ret;
+		if (rxq->sges_n != 0)
+			dev->data->scattered_rx = 1;
+	}
+	/* libmlx4 asks for the range with the first WQ and forgets it then. */
+	log2_range = (uint8_t)rte_log2_u32(priv->rss.entries);
+	ret = mlx4dv_set_context_attr(priv->ctx, MLX4DV_SET_CTX_ATTR_LOG_WQS_RANGE_SZ,
+		&log2_range);
+	if (ret != 0) {
+		MDV_PLOG(priv, ERR, "mlx4dv_set_context_attr(LOG_WQS_RANGE_SZ) failed: %s",
+			 strerror(ret));
+		return -ret;
+	}
+	for (i = 0; i < priv->rss.entries && ret == 0; i++)
+		ret = start_entry(dev, i);
+	return ret;
+}
+
+/* ---- stop ---- */
+
+static void
+stop_queue(struct mdv_rxq *rxq)
+{
+	struct mdv_rx_ring *ring;
+	uint16_t i;
+
+	for (i = 0; i < rxq->nb_rings && rxq->rings != NULL; i++) {
+		ring = &rxq->rings[i];
+		if (ring->wq != NULL && ibv_destroy_wq(ring->wq) != 0)
+			MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_wq() failed: %s",
+				 rxq->idx, strerror(errno));
+		ring->wq = NULL;
+		if (ring->elts != NULL)
+			mdv_rx_ring_drain(rxq, ring);
+		rte_free(ring->elts);
+		ring->elts = NULL;
+	}
+	rte_free(rxq->rings);
+	rxq->rings = NULL;
+	rxq->nb_rings = 0;
+	if (rxq->ibv_cq != NULL && ibv_destroy_cq(rxq->ibv_cq) != 0)
+		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_cq() failed: %s", rxq->idx,
+			 strerror(errno));
+	rxq->ibv_cq = NULL;
+}
+
+/* After the RSS QPs: the adapter then writes to no buffer any more. */
+void
+mdv_rxqs_stop(struct rte_eth_dev *dev)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		if (dev->data->rx_queues[i] != NULL)
+			stop_queue(dev->data->rx_queues[i]);
+	rte_free(priv->rss.wqs);
+	priv->rss.wqs = NULL;
+	priv->rss.entries = 0;
+}
+
+void
+mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+
+	if (rxq == NULL)
+		return;
+	stop_queue(rxq);
+	dev->data->rx_queues[idx] = NULL;
+	rte_free(rxq);
+}
+
+/*
+ * Bring a failed queue back to life, in the watchdog. All its WQs take part, as
+ * they share the CQ whose completions are thrown away here. On an error the
+ * queue stays failed, its rings possibly empty, and the next round tries again.
+ */
+int
+mdv_rxq_recover(struct mdv_rxq *rxq)
+{
+	struct mdv_rx_ring *ring;
+	uint16_t i;
+	int ret;
+
+	for (i = 0; i < rxq->nb_rings; i++) {
+		ret = set_wq_state(rxq, &rxq->rings[i], IBV_WQS_RESET);
+		if (ret != 0)
+			return ret;
+	}
+	mdv_rx_discard(rxq);
+	for (i = 0; i < rxq->nb_rings; i++) {
+		ring = &rxq->rings[i];
+		mdv_rx_ring_drain(rxq, ring);
+		dvq_rq_reset(&ring->rq);
+		ret = fill_ring(rxq, ring);
+		if (ret != 0)
+			return ret;
+	}
+	rxq->stats.recoveries++;
+	return 0;
+}
+
+/* ---- information ---- */
+
+void
+mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info)
+{
+	const struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+
+	info->mp = rxq->mp;
+	info->conf = rxq->conf;
+	info->scattered_rx = rxq->sges_n != 0;
+	info->nb_desc = rxq->nb_rings != 0 ? (uint16_t)(rxq->nb_rings * rxq->nb_desc) :
+		rxq->nb_desc_conf;
+	info->rx_buf_size = (uint16_t)buffer_size(rxq->mp);
+}
+
+int
+mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
+{
+	const struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+
+	snprintf(mode->info, sizeof(mode->info), "%s", rxq->sges_n != 0 ? "Scalar Scattered" :
+		 "Scalar");
+	return 0;
+}

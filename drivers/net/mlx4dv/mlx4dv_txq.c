@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Send queues: a RAW_PACKET QP and its CQ each, from start to stop. */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include <ethdev_driver.h>
+
+#include "mlx4dv.h"
+#include "mlx4dv_log.h"
+
+uint64_t
+mdv_tx_offloads(const struct mdv_priv *priv)
+{
+	uint64_t offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+
+	/* One capability bit of the adapter stands for both directions. */
+	if (priv->caps.raw_csum)
+		offloads |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+			RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
+	if (priv->caps.raw_csum && priv->caps.tunnel_csum)
+		offloads |= RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM;
+	return offloads;
+}
+
+static struct mdv_txq *
+alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
+{
+	struct mdv_txq *txq;
+
+	txq = rte_zmalloc_socket("mdv_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE, (int)socket);
+	if (txq == NULL)
+		txq = rte_zmalloc("mdv_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE);
+	if (txq == NULL) {
+		MDV_PLOG(priv, ERR, "no memory for TX queue %u: give EAL more with -m", idx);
+		return NULL;
+	}
+	txq->priv = priv;
+	txq->idx = idx;
+	txq->port_id = priv->dev->data->port_id;
+	txq->socket = socket;
+	txq->loopback = priv->caps.vf;
+	return txq;
+}
+
+int
+mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigned int socket,
+	const struct rte_eth_txconf *conf)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	struct mdv_txq *txq;
+
+	if (conf->tx_deferred_start != 0) {
+		MDV_PLOG(priv, ERR, "TX queue %u: deferred start is not supported: set "
+			 "tx_deferred_start = 0", idx);
+		return -ENOTSUP;
+	}
+	txq = alloc_queue(priv, idx, socket);
+	if (txq == NULL)
+		return -ENOMEM;
+	txq->conf = *conf;
+	txq->conf.offloads |= dev->data->dev_conf.txmode.offloads;
+	txq->nb_desc = (uint16_t)RTE_MAX(desc, MDV_MIN_DESC);
+	dev->data->tx_queues[idx] = txq;
+	return 0;
+}
+
+/* ---- start ---- */
+
+static int
+set_qp_state(const struct mdv_txq *txq, enum ibv_qp_state state, const char *name)
+{
+	struct ibv_qp_attr attr = { .qp_state = state, .port_num = (uint8_t)txq->priv->port };
+	int mask = IBV_QP_STATE | (state == IBV_QPS_INIT ? IBV_QP_PORT : 0);
+	int ret = ibv_modify_qp(txq->ibv_qp, &attr, mask);
+
+	if (ret != 0)
+		MDV_PLOG(txq->priv, ERR, "TX queue %u: ibv_modify_qp(%s) failed: %s", txq->idx,
+			 name, strerror(ret));
+	return -ret;
+}
+
+/* From RESET to where it sends. */
+static int
+ready_qp(struct mdv_txq *txq)
+{
+	int ret;
+
+	ret = set_qp_state(txq, IBV_QPS_INIT, "INIT");
+	if (ret == 0)
+		ret = set_qp_state(txq, IBV_QPS_RTR, "RTR");
+	if (ret == 0)
+		ret = set_qp_state(txq, IBV_QPS_RTS, "RTS");
+	if (ret == 0)
+		dvq_sq_init(&txq->sq);
+	return ret;
+}
+
+static const char *
+qp_hint(int err)
+{
+	if (err == EPERM)
+		return "; give the process CAP_NET_RAW";
+	if (err == ENOMEM)
+		return "; raise RLIMIT_MEMLOCK (ulimit -l)";
+	return "";
+}
+
+static int
+create_qp(struct mdv_txq *txq)
+{
+	struct mdv_priv *priv = txq->priv;
+	/* One segment and nothing inline: that gives strides of 64 bytes. */
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.send_cq = txq->ibv_cq,
+		.recv_cq = txq->ibv_cq,
+		.cap = {
+			.max_send_wr = txq->nb_desc,
+			.max_send_sge = 1,
+		},
+	};
+
+	txq->ibv_qp = ibv_create_qp(priv->pd, &attr);
+	if (txq->ibv_qp != NULL)
+		return 0;
+	MDV_PLOG(priv, ERR, "TX queue %u: ibv_create_qp(RAW_PACKET, %u WQEs) failed: %s%s",
+		 txq->idx, txq->nb_desc, strerror(errno), qp_hint(errno));
+	return errno != 0 ? -errno : -ENOMEM;
+}
+
+static int
+create_cq(struct mdv_txq *txq)
+{
+	/*
+	 * When the queue fails, each WQE of the ring is flushed with a CQE of its
+	 * own; the ring is what max_send_wr and libmlx4's headroom round up to.
+	 */
+	uint32_t cqes = rte_align32pow2(txq->nb_desc + DVQ_SQ_PREFETCH / DVQ_SQ_BB_SIZE + 1);
+
+	txq->ibv_cq = ibv_create_cq(txq->priv->ctx, (int)cqes, NULL, NULL, 0);
+	if (txq->ibv_cq != NULL)
+		return 0;
+	MDV_PLOG(txq->priv, ERR, "TX queue %u: ibv_create_cq(%u) failed: %s", txq->idx, cqes,
+		 strerror(errno));
+	return errno != 0 ? -errno : -ENOMEM;
+}
+
+static int
+open_queue(struct mdv_txq *txq)
+{
+	char error[256];
+	struct dvq_open_request req = {
+		.qp = txq->ibv_qp, .sq = &txq->sq,
+		.ibv_cq = txq->ibv_cq, .cq = &txq->cq,
+		.error = error, .error_size = sizeof(error),
+	};
+	int ret = dvq_open(&req);
+
+	if (ret != 0) {
+		MDV_PLOG(txq->priv, ERR, "TX queue %u: %s", txq->idx, error);
+		return ret;
+	}
+	txq->elts = rte_zmalloc_socket("mdv_tx_elts", txq->sq.bb_cnt * sizeof(txq->elts[0]),
+		RTE_CACHE_LINE_SIZE, (int)txq->socket);
+	if (txq->elts == NULL)
+		txq->elts = rte_zmalloc("mdv_tx_elts", txq->sq.bb_cnt * sizeof(txq->elts[0]),
+			RTE_CACHE_LINE_SIZE);
+	return txq->elts != NULL ? 0 : -ENOMEM;
+}
+
+static int
+start_queue(struct mdv_txq *txq)
+{
+	int ret;
+
+	txq->unsignalled = 0;
+	txq->inflight = 0;
+	txq->freed = 0;
+	memset(txq->mr, 0, sizeof(txq->mr));
+	ret = create_cq(txq);
+	if (ret == 0)
+		ret = create_qp(txq);
+	if (ret == 0)
+		ret = open_queue(txq);
+	return ret != 0 ? ret : ready_qp(txq);
+}
+
+int
+mdv_txqs_start(struct rte_eth_dev *dev)
+{
+	uint16_t i;
+	int ret = 0;
+
+	for (i = 0; i < dev->data->nb_tx_queues && ret == 0; i++)
+		ret = start_queue(dev->data->tx_queues[i]);
+	return ret;
+}
+
+/* ---- stop ---- */
+
+static void
+stop_queue(struct mdv_txq *txq)
+{
+	if (txq->ibv_qp != NULL && ibv_destroy_qp(txq->ibv_qp) != 0)
+		MDV_PLOG(txq->priv, WARNING, "TX queue %u: ibv_destroy_qp() failed: %s", txq->idx,
+			 strerror(errno));
+	txq->ibv_qp = NULL;
+	if (txq->elts != NULL)
+		mdv_tx_drain(txq);
+	rte_free(txq->elts);
+	txq->elts = NULL;
+	if (txq->ibv_cq != NULL && ibv_destroy_cq(txq->ibv_cq) != 0)
+		MDV_PLOG(txq->priv, WARNING, "TX queue %u: ibv_destroy_cq() failed: %s", txq->idx,
+			 strerror(errno));
+	txq->ibv_cq = NULL;
+}
+
+void
+mdv_txqs_stop(struct rte_eth_dev *dev)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (dev->data->tx_queues[i] != NULL)
+			stop_queue(dev->data->tx_queues[i]);
+}
+
+void
+mdv_tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mdv_txq *txq = dev->data->tx_queues[idx];
+
+	if (txq == NULL)
+		return;
+	stop_queue(txq);
+	dev->data->tx_queues[idx] = NULL;
+	rte_free(txq);
+}
+
+/*
+ * Bring a failed queue back to life, in the watchdog. RESET ends the adapter's
+ * use of the ring and of the packets; whatever it did not report is lost.
+ */
+int
+mdv_txq_recover(struct mdv_txq *txq)
+{
+	int ret;
+
+	ret = set_qp_state(txq, IBV_QPS_RESET, "RESET");
+	if (ret != 0)
+		return ret;
+	mdv_tx_drain(txq);
+	ret = ready_qp(txq);
+	if (ret != 0)
+		return ret;
+	txq->stats.recoveries++;
+	return 0;
+}
+
+/* ---- information ---- */
+
+int
+mdv_tx_done_cleanup(void *queue, uint32_t n)
+{
+	struct mdv_txq *txq = queue;
+
+	if (MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING)
+		return 0;
+	return mdv_tx_reap(txq, n);
+}
+
+void
+mdv_txq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_txq_info *info)
+{
+	const struct mdv_txq *txq = dev->data->tx_queues[idx];
+
+	info->conf = txq->conf;
+	info->nb_desc = txq->nb_desc;
+}
+
+int
+mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
+{
+	RTE_SET_USED(dev);
+	RTE_SET_USED(idx);
+	snprintf(mode->info, sizeof(mode->info), "Scalar");
+	return 0;
+}
