@@ -39,14 +39,14 @@ is_pow2(uint32_t n)
 static int
 check_request(const struct dvq_open_request *req)
 {
-	if (req->qp == NULL && req->ibv_cq == NULL && req->wq == NULL)
-		return fail(req, -EINVAL, "nothing to open: set qp, ibv_cq or wq");
 	if ((req->qp != NULL) != (req->sq != NULL || req->qp_rq != NULL))
 		return fail(req, -EINVAL, "a QP and the view of its SQ or RQ go together");
 	if ((req->ibv_cq != NULL) != (req->cq != NULL))
 		return fail(req, -EINVAL, "a CQ and its view go together");
 	if ((req->wq != NULL) != (req->rq != NULL))
 		return fail(req, -EINVAL, "a WQ and its view go together");
+	if (req->qp == NULL && req->ibv_cq == NULL && req->wq == NULL)
+		return fail(req, -EINVAL, "nothing to open: set qp, ibv_cq or wq");
 	return 0;
 }
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Receive WQEs and their doorbell record. */
+
+#include "ring.h"
+
+#define WQES 8u
+#define SEGS 4u
+
+static struct {
+	_Alignas(64) uint8_t mem[WQES * SEGS * 16];
+	uint32_t record;
+	struct dvq_rq rq;
+} q;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	memset(&q, 0, sizeof(q));
+	memset(q.mem, RING_FILL, sizeof(q.mem));
+	q.rq = (struct dvq_rq){
+		.buf = q.mem,
+		.wqe_cnt = WQES,
+		.db = &q.record,
+		.stride_shift = 6,
+		.max_sge = SEGS,
+	};
+	return 0;
+}
+
+static const struct dvq_sge sge[SEGS] = {
+	{ UINT64_C(0x00007f0012345680), 0, 2048 },
+	{ UINT64_C(0x00007f0012346000), 0, 2176 },
+	{ UINT64_C(0x00007f0012347000), 0, 1 },
+	{ UINT64_C(0x00007f0012348000), 0, 0x7fffffff },
+};
+
+static void
+post(uint32_t n)
+{
+	struct dvq_sge copy[SEGS];
+	uint32_t i;
+
+	memcpy(copy, sge, sizeof(copy));
+	for (i = 0; i < SEGS; i++)
+		copy[i].lkey_be = htobe32(0x00012300 + i);
+	dvq_rq_post(&q.rq, copy, n);
+}
+
+static void
+test_short_list_is_terminated(void **state)
+{
+	(void)state;
+	post(1);
+	expect_dump(q.mem,
+		"00000800 00012300 00007f00 12345680"
+		"00000000 00000100 00000000 00000000" /* count 0, invalid lkey */
+		"eeeeeeee eeeeeeee");
+	post(3);
+	expect_dump(q.mem + 64,
+		"00000800 00012300 00007f00 12345680"
+		"00000880 00012301 00007f00 12346000"
+		"00000001 00012302 00007f00 12347000"
+		"00000000 00000100 00000000 00000000"
+		"eeeeeeee");
+}
+
+static void
+test_full_list_has_no_terminator(void **state)
+{
+	(void)state;
+	post(4);
+	expect_dump(q.mem,
+		"00000800 00012300 00007f00 12345680"
+		"00000880 00012301 00007f00 12346000"
+		"00000001 00012302 00007f00 12347000"
+		"7fffffff 00012303 00007f00 12348000"
+		"eeeeeeee");
+}
+
+static void
+test_record(void **state)
+{
+	(void)state;
+	post(4);
+	post(4);
+	expect_dump(&q.record, "00000000");
+	dvq_rq_publish(&q.rq);
+	expect_dump(&q.record, "00000002");
+	assert_int_equal(dvq_rq_room(&q.rq), WQES - 2);
+}
+
+static void
+test_ring_wraps(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < WQES; i++)
+		post(4);
+	assert_int_equal(dvq_rq_room(&q.rq), 0);
+	q.rq.ci++;
+	post(1);
+	expect_dump(q.mem, "00000800 00012300 00007f00 12345680 00000000 00000100");
+	dvq_rq_publish(&q.rq);
+	expect_dump(&q.record, "00000009");
+}
+
+/* The record counts modulo 2^16. */
+static void
+test_record_wraps_at_65536(void **state)
+{
+	(void)state;
+	q.rq.pi = 65535;
+	q.rq.ci = 65535;
+	dvq_rq_publish(&q.rq);
+	expect_dump(&q.record, "0000ffff");
+	post(4);
+	dvq_rq_publish(&q.rq);
+	expect_dump(&q.record, "00000000");
+	post(4);
+	dvq_rq_publish(&q.rq);
+	expect_dump(&q.record, "00000001");
+	assert_int_equal(dvq_rq_room(&q.rq), WQES - 2);
+}
+
+static void
+test_reset(void **state)
+{
+	(void)state;
+	post(4);
+	dvq_rq_publish(&q.rq);
+	dvq_rq_reset(&q.rq);
+	expect_dump(&q.record, "00000000");
+	assert_int_equal(dvq_rq_room(&q.rq), WQES);
+	assert_ptr_equal(dvq_rq_wqe(&q.rq, q.rq.pi), q.mem);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_short_list_is_terminated, setup),
+		cmocka_unit_test_setup(test_full_list_has_no_terminator, setup),
+		cmocka_unit_test_setup(test_record, setup),
+		cmocka_unit_test_setup(test_ring_wraps, setup),
+		cmocka_unit_test_setup(test_record_wraps_at_65536, setup),
+		cmocka_unit_test_setup(test_reset, setup),
+	};
+
+	return cmocka_run_group_tests_name("dvq: receive queue", tests, NULL, NULL);
+}
