@@ -10,6 +10,7 @@
 #include "profile.h"
 
 #define VALUE_MAX (2 * PATH_MAX + 64)
+#define VALUE_SHOWN 128
 
 struct parser {
 	struct vmlx4_options *options;
@@ -34,8 +35,10 @@ fail(struct parser *parser, const char *value, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(cure, sizeof(cure), format, args);
 	va_end(args);
-	snprintf(parser->error, parser->error_size, "option %s: \"%s\": %s",
-		parser->name, value, cure);
+	/* An absurdly long value must not push the cure out of the line. */
+	snprintf(parser->error, parser->error_size, "option %s: \"%.*s%s\": %s", parser->name,
+		strlen(value) > VALUE_SHOWN ? VALUE_SHOWN - 20 : VALUE_SHOWN, value,
+		strlen(value) > VALUE_SHOWN ? "…" : "", cure);
 	return -EINVAL;
 }
 

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "options.h"
+#include "profile.h"
+
+static struct vmlx4_options options;
+static char error[512];
+
+static void
+good(const char *text)
+{
+	error[0] = '\0';
+	assert_int_equal(vmlx4_options_parse(text, &options, error, sizeof(error)), 0);
+	assert_string_equal(error, "");
+}
+
+/* Refused with one line that names the option, the value and the cure. */
+static void
+bad(const char *text, const char *name, const char *value, const char *cure)
+{
+	char start[64];
+
+	error[0] = '\0';
+	assert_int_equal(vmlx4_options_parse(text, &options, error, sizeof(error)), -EINVAL);
+	snprintf(start, sizeof(start), "option %s: ", name);
+	if (strncmp(error, start, strlen(start)) != 0 || strstr(error, value) == NULL ||
+			strstr(error, cure) == NULL || strchr(error, '\n') != NULL)
+		fail_msg("\"%s\" gave \"%s\"", text, error);
+}
+
+static void
+defaults(void **state)
+{
+	(void)state;
+	good("");
+	assert_string_equal(options.profile->name, "cx3pro");
+	assert_int_equal(options.ports, 2);
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_PEER);
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_PEER);
+	assert_string_equal(options.pci_address, "0000:05:00.0");
+	assert_false(options.step);
+	assert_int_equal(options.engine_cpu, -1);
+	assert_int_equal(options.strict, VMLX4_STRICT_OFF);
+	assert_int_equal(options.cqe_size, 64);
+	assert_false(options.deny_open);
+	assert_int_equal(options.mtu, 1500);
+	assert_string_equal(options.stats_file, "");
+	good("ports=1");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
+}
+
+static void
+every_option(void **state)
+{
+	(void)state;
+	good("profile=cx3 ports=2 wire1=tap:left wire2=packet:right ib=1 pci=0000:0A:1f.7 "
+		"engine-cpu=1 strict=report stats=/tmp/s sysfs=/tmp/t cqe=32 deny-open mtu=9000");
+	assert_string_equal(options.profile->name, "cx3");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_TAP);
+	assert_string_equal(options.wire[0].ifname, "left");
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_PACKET);
+	assert_string_equal(options.wire[1].ifname, "right");
+	assert_true(options.infiniband[0]);
+	assert_false(options.infiniband[1]);
+	assert_string_equal(options.pci_address, "0000:0a:1f.7");
+	assert_int_equal(options.engine_cpu, 1);
+	assert_int_equal(options.strict, VMLX4_STRICT_REPORT);
+	assert_string_equal(options.stats_file, "/tmp/s");
+	assert_string_equal(options.sysfs, "/tmp/t");
+	assert_int_equal(options.cqe_size, 32);
+	assert_true(options.deny_open);
+	assert_int_equal(options.mtu, 9000);
+	good("step strict");
+	assert_true(options.step);
+	assert_int_equal(options.strict, VMLX4_STRICT_FATAL);
+	good("strict strict=off ib=1 ib=2");
+	assert_int_equal(options.strict, VMLX4_STRICT_OFF);
+	assert_true(options.infiniband[0] && options.infiniband[1]);
+}
+
+static void
+wires_of_both_ports(void **state)
+{
+	(void)state;
+	good("wire=loop");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_LOOP);
+	/* The special one wins in whatever order. */
+	good("wire1=tap:a wire=loop");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_TAP);
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_LOOP);
+	good("wire2=tap:a");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_TAP);
+	good("wire1=back-to-back wire2=back-to-back");
+	/* One capture may feed two ports. */
+	good("wire=pcap:in=a");
+	assert_string_equal(options.wire[1].pcap_in, "a");
+}
+
+static void
+pcap_file_names(void **state)
+{
+	(void)state;
+	good("ports=1 wire=pcap:in=/a/b,c.pcap,out=d=e.pcap");
+	assert_string_equal(options.wire[0].pcap_in, "/a/b,c.pcap");
+	assert_string_equal(options.wire[0].pcap_out, "d=e.pcap");
+	good("ports=1 wire=pcap:out=x,in=y");
+	assert_string_equal(options.wire[0].pcap_in, "y");
+	assert_string_equal(options.wire[0].pcap_out, "x");
+	good("ports=1 wire=pcap:out=x");
+	assert_string_equal(options.wire[0].pcap_in, "");
+}
+
+static void
+quoted_values(void **state)
+{
+	static const char name[] = "/tmp/with space\\and backslash";
+	char text[128];
+
+	(void)state;
+	assert_int_equal(vmlx4_options_quote(text, sizeof(text), "stats", name),
+		strlen("stats=") + strlen(name) + 3);
+	good(text);
+	assert_string_equal(options.stats_file, name);
+	/* Too small a buffer: cut, ended, and the true length returned. */
+	assert_int_equal(vmlx4_options_quote(text, 10, "stats", name),
+		strlen("stats=") + strlen(name) + 3);
+	assert_string_equal(text, "stats=/tm");
+}
+
+static void
+bad_options(void **state)
+{
+	char text[3 * PATH_MAX];
+
+	(void)state;
+	bad("colour=red", "colour", "colour", "--help");
+	bad("ports", "ports", "missing", "ports=1|2");
+	bad("ports=0", "ports", "\"0\"", "from 1 to 2");
+	bad("ports=2x", "ports", "\"2x\"", "from 1 to 2");
+	bad("ports=99999999999999999999", "ports", "9999", "from 1 to 2");
+	bad("profile=cx5", "profile", "\"cx5\"", "cx3pro");
+	bad("pci=05:00.0", "pci", "\"05:00.0\"", "0000:05:00.0");
+	bad("pci=0000:05:20.0", "pci", "05:20.0", "0000:05:00.0");
+	bad("pci=0000:05:00.8", "pci", "05:00.8", "0000:05:00.0");
+	bad("step=1", "step", "\"1\"", "no value");
+	bad("deny-open=yes", "deny-open", "yes", "no value");
+	bad("engine-cpu=-1", "engine-cpu", "-1", "0 to 1023");
+	bad("step engine-cpu=0", "engine-cpu", "step", "drop one");
+	bad("strict=maybe", "strict", "maybe", "strict=report");
+	bad("stats=", "stats", "\"\"", "file");
+	bad("cqe=128", "cqe", "128", "32 or 64");
+	bad("mtu=45", "mtu", "45", "46 to 9900");
+	bad("mtu=9901", "mtu", "9901", "46 to 9900");
+	bad("ib=3", "ib", "3", "1 to 2");
+	bad("ports=1 ib=2", "ib", "2", "ports=2");
+	bad("ports=1 wire2=loop", "wire2", "2", "ports=2");
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "stats=", 6);
+	text[6 + PATH_MAX] = '\0';
+	bad(text, "stats", "xxx", "longer than 4095");
+	text[6 + PATH_MAX] = 'x';
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(vmlx4_options_parse(text, &options, error, sizeof(error)), -EINVAL);
+}
+
+static void
+bad_wires(void **state)
+{
+	(void)state;
+	bad("wire=cable", "wire", "\"cable\"", "packet:INTERFACE");
+	bad("wire1=tap:", "wire1", "\"tap:\"", "name of a network interface");
+	bad("wire1=packet:averyveryverylongname", "wire1", "averyvery", "1 to 15");
+	bad("wire1=tap:a/b", "wire1", "a/b", "network interface");
+	bad("wire1=pcap:", "wire1", "\"pcap:\"", "pcap:in=FILE");
+	bad("wire1=pcap:foo.pcap", "wire1", "foo.pcap", "pcap:in=FILE");
+	bad("wire1=pcap:in=", "wire1", "pcap:in=", "name of a file");
+	bad("wire1=pcap:in=a,in=b", "wire1", "in=a,in=b", "once each");
+	bad("wire1=pcap:in=a,out=a", "wire1", "out=a", "same file");
+	bad("ports=1 wire=back-to-back", "wire", "back-to-back", "ports=2");
+	bad("wire1=back-to-back", "wire", "back-to-back", "both ports");
+	bad("wire1=back-to-back wire2=loop", "wire", "back-to-back", "both ports");
+	bad("wire=tap:x", "wire", "\"x\"", "cannot share");
+	bad("wire1=tap:x wire2=packet:x", "wire", "\"x\"", "cannot share");
+	bad("wire=pcap:out=f", "wire", "\"f\"", "cannot share");
+	bad("wire1=pcap:in=f wire2=pcap:out=f", "wire", "\"f\"", "cannot share");
+}
+
+static void
+profiles(void **state)
+{
+	const struct vmlx4_profile *cx3 = vmlx4_profile_find("cx3");
+	const struct vmlx4_profile *pro = vmlx4_profile_find("cx3pro");
+
+	(void)state;
+	assert_non_null(cx3);
+	assert_non_null(pro);
+	assert_null(vmlx4_profile_find("cx"));
+	assert_ptr_equal(vmlx4_profile_get(0), cx3);
+	assert_ptr_equal(vmlx4_profile_get(1), pro);
+	assert_null(vmlx4_profile_get(2));
+	assert_int_equal(cx3->part_id, 0x1003);
+	assert_int_equal(pro->part_id, 0x1007);
+	assert_false(cx3->tunnel_offload);
+	assert_true(pro->tunnel_offload);
+	assert_int_equal(vmlx4_profile_max_qp(cx3, 2), 393144);
+	assert_int_equal(vmlx4_profile_max_qp(cx3, 1), 425912);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(every_option),
+		cmocka_unit_test(wires_of_both_ports),
+		cmocka_unit_test(pcap_file_names),
+		cmocka_unit_test(quoted_values),
+		cmocka_unit_test(bad_options),
+		cmocka_unit_test(bad_wires),
+		cmocka_unit_test(profiles),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+struct vmlx4_adapter mock_adapter;
+struct mock_frame mock_frames[MOCK_FRAMES];
+unsigned int mock_count;
+unsigned int mock_updates;
+unsigned int mock_room;
+
+void
+mock_reset(const char *text)
+{
+	char error[256];
+	unsigned int i;
+
+	for (i = 0; i < mock_count; i++)
+		free(mock_frames[i].bytes);
+	mock_count = 0;
+	mock_updates = 0;
+	mock_room = MOCK_FRAMES;
+	memset(&mock_adapter, 0, sizeof(mock_adapter));
+	assert_int_equal(vmlx4_options_parse(text, &mock_adapter.options, error,
+		sizeof(error)), 0);
+	mock_adapter.profile = mock_adapter.options.profile;
+	for (i = 0; i < VMLX4_MAX_PORTS; i++) {
+		struct vmlx4_port *port = &mock_adapter.ports[i];
+
+		port->adapter = &mock_adapter;
+		port->number = i + 1;
+		port->carrier = true;
+		port->active = true;
+		port->netdev.mtu = mock_adapter.options.mtu;
+		TAILQ_INIT(&port->flows);
+	}
+}
+
+void
+mock_add_rule(struct vmlx4_flow *flow)
+{
+	TAILQ_INSERT_TAIL(&mock_adapter.ports[0].flows, flow, port_next);
+}
+
+void
+vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	struct mock_frame *kept = &mock_frames[mock_count];
+
+	if (length > vmlx4_port_max_frame(port)) {
+		port->stats.rx_oversize++;
+		return;
+	}
+	if (mock_room == 0) {
+		port->stats.rx_no_wqe++;
+		return;
+	}
+	mock_room--;
+	assert_true(mock_count < MOCK_FRAMES);
+	kept->port = port->number;
+	kept->length = length;
+	kept->bytes = malloc(length);
+	assert_non_null(kept->bytes);
+	memcpy(kept->bytes, frame, length);
+	mock_count++;
+	port->stats.rx_frames++;
+}
+
+void
+vmlx4_port_update(struct vmlx4_port *port)
+{
+	port->active = port->carrier;
+	mock_updates++;
+}
+
+void
+vmlx4_lock(struct vmlx4_adapter *adapter)
+{
+	assert_int_equal(adapter->lock_waiters, 0);
+	adapter->lock_waiters = 1;
+}
+
+void
+vmlx4_unlock(struct vmlx4_adapter *adapter)
+{
+	assert_int_equal(adapter->lock_waiters, 1);
+	adapter->lock_waiters = 0;
+}

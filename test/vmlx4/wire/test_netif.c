@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* TAP and packet wires on real interfaces, in a network namespace of the test's own. */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+
+#include "mock.h"
+#include "wire/backends.h"
+
+#define PORT (&mock_adapter.ports[0])
+
+static char error[512];
+static int far_end = -1; /* packet socket at the other end of the veth */
+
+static void
+command(const char *text)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%s >/dev/null 2>&1", text);
+	assert_int_equal(system(line), 0);
+}
+
+static int
+open_far_end(const char *name)
+{
+	struct sockaddr_ll address = { .sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL) };
+	struct ifreq ifr = { .ifr_flags = 0 };
+	int on = 1, fd = socket(AF_PACKET, SOCK_RAW, 0);
+	struct timeval patience = { .tv_sec = 5 };
+
+	assert_true(fd >= 0);
+	strcpy(ifr.ifr_name, name);
+	assert_int_equal(ioctl(fd, SIOCGIFINDEX, &ifr), 0);
+	address.sll_ifindex = ifr.ifr_ifindex;
+	assert_int_equal(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static void
+far_send(const struct virtio_net_hdr *vnet, const uint8_t *frame, size_t length)
+{
+	struct iovec parts[2] = {
+		{ .iov_base = (void *)(uintptr_t)vnet, .iov_len = sizeof(*vnet) },
+		{ .iov_base = (void *)(uintptr_t)frame, .iov_len = length },
+	};
+
+	assert_int_equal(writev(far_end, parts, 2), length + sizeof(*vnet));
+}
+
+static struct vmlx4_wire *
+open_wire(enum vmlx4_wire_kind kind, const char *name, struct vmlx4_port *port)
+{
+	struct vmlx4_wire_spec spec = { .kind = kind };
+
+	strcpy(spec.ifname, name);
+	error[0] = '\0';
+	return vmlx4_wire_open(&spec, port, error, sizeof(error));
+}
+
+static void
+poll_until(struct vmlx4_wire *wire, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < 200 && mock_count < count; i++) {
+		wire->ops->poll(wire, 16);
+		usleep(1000);
+	}
+	assert_int_equal(mock_count, count);
+}
+
+/* IPv4 and TCP or UDP; the sum is what a stack leaves for the card. */
+static size_t
+make_packet(uint8_t *frame, bool tcp, size_t payload)
+{
+	size_t header = tcp ? 20 : 8, total = 20 + header + payload, i;
+	uint32_t sum = (tcp ? 6 : 17) + header + payload;
+	uint8_t *l4 = frame + 34;
+
+	memset(frame, 0, 14 + total);
+	memcpy(frame, "\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x08\0\x45\0", 16);
+	frame[16] = total >> 8;
+	frame[17] = total;
+	frame[22] = 64;
+	frame[23] = tcp ? 6 : 17;
+	memcpy(frame + 26, "\x0a\0\0\1\x0a\0\0\2", 8);
+	for (i = 26; i < 34; i += 2)
+		sum += frame[i] << 8 | frame[i + 1];
+	memcpy(l4, "\x10\0\x20\0", 4);
+	if (tcp) {
+		l4[12] = 5 << 4;
+		l4[13] = 0x10;
+	} else {
+		l4[4] = (8 + payload) >> 8;
+		l4[5] = 8 + payload;
+	}
+	for (i = 0; i < payload; i++)
+		l4[header + i] = i * 3;
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	l4[tcp ? 16 : 6] = sum >> 8;
+	l4[tcp ? 17 : 7] = sum;
+	return 14 + total;
+}
+
+/* Sum over pseudo header and L4 of a frame whose IPv4 header begins at l3. */
+static uint16_t
+l4_sum(const uint8_t *frame, size_t l3, size_t length)
+{
+	uint32_t sum = frame[l3 + 9] + (uint32_t)(length - l3 - 20);
+	size_t i;
+
+	for (i = l3 + 12; i < length; i++)
+		sum += (i - l3) % 2 == 0 ? frame[i] << 8 : frame[i];
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static void
+packet_carries_both_ways(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_PACKET, "near", PORT);
+	struct virtio_net_hdr none = { .flags = 0 };
+	uint8_t frame[1514], got[sizeof(none) + 2000];
+	size_t length = make_packet(frame, false, 1472);
+	unsigned int i;
+
+	(void)state;
+	assert_non_null(wire);
+	assert_true(PORT->carrier);
+	far_send(&none, frame, length);
+	poll_until(wire, 1);
+	assert_int_equal(mock_frames[0].length, length);
+	assert_memory_equal(mock_frames[0].bytes, frame, length);
+
+	for (i = 0; i < 40; i++) {
+		frame[30] = i;
+		assert_true(wire->ops->send(wire, frame, length));
+	}
+	wire->ops->idle(wire);
+	for (i = 0; i < 40; i++) {
+		frame[30] = i;
+		assert_int_equal(recv(far_end, got, sizeof(got), 0),
+			length + sizeof(none));
+		assert_memory_equal(got + sizeof(none), frame, length);
+	}
+	/* Its own frames do not come back. */
+	wire->ops->poll(wire, 16);
+	assert_int_equal(mock_count, 1);
+	vmlx4_wire_close(wire);
+}
+
+static void
+packet_completes_checksums(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_PACKET, "near", PORT);
+	struct virtio_net_hdr vnet = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM, .csum_start = 34 };
+	uint8_t frame[1514];
+	unsigned int tcp;
+
+	(void)state;
+	assert_non_null(wire);
+	for (tcp = 0; tcp < 2; tcp++) {
+		size_t length = make_packet(frame, tcp, 333);
+
+		vnet.csum_offset = tcp ? 16 : 6;
+		far_send(&vnet, frame, length);
+		poll_until(wire, tcp + 1);
+		assert_int_equal(mock_frames[tcp].length, length);
+		assert_int_equal(l4_sum(mock_frames[tcp].bytes, 14, length), 0xffff);
+	}
+	vmlx4_wire_close(wire);
+}
+
+static void
+packet_cuts_segments(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_PACKET, "near", PORT);
+	struct virtio_net_hdr vnet = {
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.hdr_len = 54, .gso_size = 1460, .csum_start = 34, .csum_offset = 16,
+	};
+	static uint8_t frame[65000];
+	size_t length = make_packet(frame, true, 30000), at = 0;
+	unsigned int i;
+
+	(void)state;
+	assert_non_null(wire);
+	far_send(&vnet, frame, length);
+	poll_until(wire, 21);
+	for (i = 0; i < 21; i++) {
+		size_t payload = mock_frames[i].length - 54;
+
+		assert_int_equal(payload, i < 20 ? 1460 : 800);
+		assert_memory_equal(mock_frames[i].bytes + 54, frame + 54 + at, payload);
+		assert_int_equal(l4_sum(mock_frames[i].bytes, 14, mock_frames[i].length), 0xffff);
+		at += payload;
+	}
+	assert_int_equal(PORT->stats.rx_oversize, 0);
+	vmlx4_wire_close(wire);
+}
+
+static void
+vlan_frame(unsigned int tpid, bool partial)
+{
+	struct virtio_net_hdr vnet = { .flags = partial ? VIRTIO_NET_HDR_F_NEEDS_CSUM : 0,
+		.csum_start = partial ? 38 : 0, .csum_offset = partial ? 6 : 0 };
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_PACKET, "near", PORT);
+	uint8_t plain[1514], tagged[1518];
+	size_t length = make_packet(plain, false, 100);
+
+	assert_non_null(wire);
+	memcpy(tagged, plain, 12);
+	tagged[12] = tpid >> 8;
+	tagged[13] = tpid;
+	tagged[14] = 0x60;
+	tagged[15] = 0x2a;
+	memcpy(tagged + 16, plain + 12, length - 12);
+	far_send(&vnet, tagged, length + 4);
+	poll_until(wire, 1);
+	assert_int_equal(mock_frames[0].length, length + 4);
+	if (partial)
+		assert_int_equal(l4_sum(mock_frames[0].bytes, 18, length + 4), 0xffff);
+	else
+		assert_memory_equal(mock_frames[0].bytes, tagged, length + 4);
+	assert_memory_equal(mock_frames[0].bytes, tagged, 38);
+	vmlx4_wire_close(wire);
+}
+
+static void
+packet_keeps_c_vlan(void **state)
+{
+	(void)state;
+	vlan_frame(0x8100, false);
+}
+
+static void
+packet_keeps_s_vlan(void **state)
+{
+	(void)state;
+	vlan_frame(0x88a8, false);
+}
+
+static void
+packet_completes_tagged_frames(void **state)
+{
+	(void)state;
+	vlan_frame(0x8100, true);
+}
+
+static void
+packet_carrier_follows_the_interface(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_PACKET, "near", PORT);
+	uint8_t frame[64] = { 0 };
+	unsigned int i;
+
+	(void)state;
+	assert_non_null(wire);
+	assert_true(PORT->carrier);
+	command("ip link set far down");
+	for (i = 0; i < 50 && PORT->carrier; i++, usleep(10000))
+		wire->ops->poll(wire, 16);
+	assert_false(PORT->carrier);
+	assert_int_equal(mock_updates, 1);
+	command("ip link set far up");
+	for (i = 0; i < 50 && !PORT->carrier; i++, usleep(10000))
+		wire->ops->poll(wire, 16);
+	assert_true(PORT->carrier);
+	assert_int_equal(mock_updates, 2);
+
+	/* What was handed over and could not leave is not counted as sent. */
+	command("ip link set near down");
+	PORT->stats.tx_frames = 1;
+	PORT->stats.tx_bytes = 64;
+	assert_true(wire->ops->send(wire, frame, sizeof(frame)));
+	wire->ops->idle(wire);
+	command("ip link set near up");
+	assert_int_equal(PORT->stats.tx_wire_drops, 1);
+	assert_int_equal(PORT->stats.tx_frames, 0);
+	assert_int_equal(PORT->stats.tx_bytes, 0);
+	vmlx4_wire_close(wire);
+}
+
+static void
+packet_names_an_absent_interface(void **state)
+{
+	(void)state;
+	assert_null(open_wire(VMLX4_WIRE_PACKET, "absent0", NULL));
+	assert_non_null(strstr(error, "packet:absent0"));
+	assert_non_null(strstr(error, "no such interface"));
+}
+
+static void
+tap_carries_both_ways(void **state)
+{
+	struct vmlx4_wire *wire;
+	struct virtio_net_hdr none = { .flags = 0 };
+	uint8_t frame[1514], got[sizeof(none) + 2000];
+	size_t length = make_packet(frame, false, 500);
+
+	(void)state;
+	wire = open_wire(VMLX4_WIRE_TAP, "vtap", PORT);
+	assert_non_null(wire);
+	assert_true(wire->fd >= 0);
+	assert_true(PORT->carrier);
+	command("ip link show vtap up | grep LOWER_UP");
+	close(far_end);
+	far_end = open_far_end("vtap");
+
+	assert_true(wire->ops->send(wire, frame, length));
+	assert_int_equal(recv(far_end, got, sizeof(got), 0), length + sizeof(none));
+	assert_memory_equal(got + sizeof(none), frame, length);
+	far_send(&none, frame, length);
+	poll_until(wire, 1);
+	assert_int_equal(mock_frames[0].length, length);
+	assert_memory_equal(mock_frames[0].bytes, frame, length);
+
+	/* Longer than the port takes: counted, not delivered. */
+	command("ip link set vtap mtu 3000");
+	far_send(&none, frame, make_packet(frame, false, 1472));
+	poll_until(wire, 2);
+	{
+		static uint8_t big[3014];
+
+		far_send(&none, big, make_packet(big, false, 2900));
+		wire->ops->poll(wire, 16);
+		assert_int_equal(PORT->stats.rx_oversize, 1);
+		assert_int_equal(mock_count, 2);
+	}
+	vmlx4_wire_close(wire);
+	assert_int_not_equal(system("ip link show vtap >/dev/null 2>&1"), 0);
+}
+
+static void
+tap_says_who_holds_it(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_TAP, "vtap", NULL);
+
+	(void)state;
+	assert_non_null(wire);
+	assert_null(open_wire(VMLX4_WIRE_TAP, "vtap", NULL));
+	assert_non_null(strstr(error, "tap:vtap"));
+	assert_non_null(strstr(error, "another program holds it"));
+	vmlx4_wire_close(wire);
+	/* A veth is no TAP. */
+	assert_null(open_wire(VMLX4_WIRE_TAP, "near", NULL));
+	assert_non_null(strstr(error, "no plain TAP"));
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	mock_reset("ports=1");
+	far_end = open_far_end("far");
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	close(far_end);
+	mock_reset("");
+	return 0;
+}
+
+/* The namespace goes with the process, and all interfaces with it. */
+static bool
+make_network(void)
+{
+	/* An ordinary user may have one in a user namespace, if the system lets him. */
+	if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return false;
+	return system("{ echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6; } 2>/dev/null;"
+		"ip link add near type veth peer name far && ip link set near up && "
+		"ip link set far up && sleep 0.1") == 0;
+}
+
+static void
+no_network(void **state)
+{
+	(void)state;
+	skip();
+}
+
+#define NET_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	struct CMUnitTest tests[] = {
+		NET_TEST(packet_carries_both_ways),
+		NET_TEST(packet_completes_checksums),
+		NET_TEST(packet_cuts_segments),
+		NET_TEST(packet_keeps_c_vlan),
+		NET_TEST(packet_keeps_s_vlan),
+		NET_TEST(packet_completes_tagged_frames),
+		NET_TEST(packet_carrier_follows_the_interface),
+		NET_TEST(packet_names_an_absent_interface),
+		NET_TEST(tap_carries_both_ways),
+		NET_TEST(tap_says_who_holds_it),
+	};
+	bool network = make_network();
+	size_t i;
+
+	for (i = 0; !network && i < sizeof(tests) / sizeof(tests[0]); i++) {
+		tests[i].test_func = no_network;
+		tests[i].setup_func = NULL;
+		tests[i].teardown_func = NULL;
+	}
+	return cmocka_run_group_tests_name("netif", tests, NULL, NULL);
+}
