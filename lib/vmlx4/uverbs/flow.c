@@ -94,9 +94,31 @@ static const struct spec_kind {
 	{ IBV_FLOW_SPEC_UDP, sizeof(struct ib_uverbs_flow_spec_tcp_udp), spec_tcp_udp },
 };
 
+/*
+ * A program may know fewer fields than the kernel does: libibverbs sends an IPv4
+ * spec with addresses only. Value and mask, one behind the other, are brought to
+ * their full size, the rest zero.
+ */
+static int
+spec_expand(const uint8_t *data, size_t size, uint8_t *full, size_t full_size)
+{
+	size_t hdr = sizeof(struct ib_uverbs_flow_spec_hdr);
+	size_t given = (size - hdr) / 2;
+	size_t filter = (full_size - hdr) / 2;
+
+	if ((size - hdr) % 2 != 0 || given > filter)
+		return -EINVAL;
+	memset(full, 0, full_size);
+	memcpy(full, data, hdr);
+	memcpy(full + hdr, data + hdr, given);
+	memcpy(full + hdr + filter, data + hdr + given, given);
+	return 0;
+}
+
 static int
 parse_specs(const uint8_t *data, size_t size, unsigned int count, struct vmlx4_match *match)
 {
+	uint8_t full[64] __attribute__((aligned(8)));
 	struct ib_uverbs_flow_spec_hdr hdr;
 	size_t i;
 	int ret;
@@ -109,10 +131,12 @@ parse_specs(const uint8_t *data, size_t size, unsigned int count, struct vmlx4_m
 			if (spec_kinds[i].type == hdr.type)
 				break;
 		if (i == sizeof(spec_kinds) / sizeof(spec_kinds[0]) ||
-				hdr.size != spec_kinds[i].size || hdr.size > size ||
+				hdr.size < sizeof(hdr) || hdr.size > size ||
 				hdr.reserved != 0)
 			return -EINVAL;
-		ret = spec_kinds[i].parse(data, match);
+		ret = spec_expand(data, hdr.size, full, spec_kinds[i].size);
+		if (ret == 0)
+			ret = spec_kinds[i].parse(full, match);
 		if (ret < 0)
 			return ret;
 		data += hdr.size;
