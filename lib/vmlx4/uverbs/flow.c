@@ -29,114 +29,134 @@ mask_kind(const void *mask, size_t size)
 	return memcmp(mask, ones, size) == 0 ? MASK_FULL : MASK_PARTIAL;
 }
 
+/* Value and mask of one layer, as long as this side knows it. */
+union filter {
+	struct ib_uverbs_flow_eth_filter eth;
+	struct ib_uverbs_flow_ipv4_filter ipv4;
+	struct ib_uverbs_flow_tcp_udp_filter l4;
+};
+
+struct spec {
+	uint32_t type;
+	union filter val, mask;
+};
+
 /* Source MAC and EtherType are ignored, masks and all: so does mlx4. */
 static int
-spec_eth(const void *data, struct vmlx4_match *match)
+spec_eth(const struct spec *spec, struct vmlx4_match *match)
 {
-	const struct ib_uverbs_flow_spec_eth *spec = data;
+	const struct ib_uverbs_flow_eth_filter *mask = &spec->mask.eth;
 
-	if (mask_kind(spec->mask.dst_mac, 6) == MASK_PARTIAL)
+	if (mask_kind(mask->dst_mac, 6) == MASK_PARTIAL)
 		return -EINVAL;
-	if (spec->mask.vlan_tag != 0 && spec->mask.vlan_tag != htobe16(VLAN_ID_MASK))
+	if (mask->vlan_tag != 0 && mask->vlan_tag != htobe16(VLAN_ID_MASK))
 		return -EINVAL;
 	match->eth = true;
-	memcpy(match->dst_mac, spec->val.dst_mac, 6);
-	memcpy(match->dst_mac_mask, spec->mask.dst_mac, 6);
-	match->vlan_tag = spec->val.vlan_tag;
-	match->vlan_mask = spec->mask.vlan_tag;
+	memcpy(match->dst_mac, spec->val.eth.dst_mac, 6);
+	memcpy(match->dst_mac_mask, mask->dst_mac, 6);
+	match->vlan_tag = spec->val.eth.vlan_tag;
+	match->vlan_mask = mask->vlan_tag;
 	return 0;
 }
 
 static int
-spec_ipv4(const void *data, struct vmlx4_match *match)
+spec_ipv4(const struct spec *spec, struct vmlx4_match *match)
 {
-	const struct ib_uverbs_flow_spec_ipv4 *spec = data;
+	const struct ib_uverbs_flow_ipv4_filter *mask = &spec->mask.ipv4;
 
-	if ((spec->mask.proto | spec->mask.tos | spec->mask.ttl | spec->mask.flags) != 0)
+	if ((mask->proto | mask->tos | mask->ttl | mask->flags) != 0)
 		return -ENOTSUPP;
-	if (mask_kind(&spec->mask.src_ip, 4) == MASK_PARTIAL ||
-			mask_kind(&spec->mask.dst_ip, 4) == MASK_PARTIAL)
+	if (mask_kind(&mask->src_ip, 4) == MASK_PARTIAL ||
+			mask_kind(&mask->dst_ip, 4) == MASK_PARTIAL)
 		return -EINVAL;
 	match->ipv4 = true;
-	match->src_ip = spec->val.src_ip;
-	match->src_ip_mask = spec->mask.src_ip;
-	match->dst_ip = spec->val.dst_ip;
-	match->dst_ip_mask = spec->mask.dst_ip;
+	match->src_ip = spec->val.ipv4.src_ip;
+	match->src_ip_mask = mask->src_ip;
+	match->dst_ip = spec->val.ipv4.dst_ip;
+	match->dst_ip_mask = mask->dst_ip;
 	return 0;
 }
 
 static int
-spec_tcp_udp(const void *data, struct vmlx4_match *match)
+spec_tcp_udp(const struct spec *spec, struct vmlx4_match *match)
 {
-	const struct ib_uverbs_flow_spec_tcp_udp *spec = data;
+	const struct ib_uverbs_flow_tcp_udp_filter *mask = &spec->mask.l4;
 
 	/* The tables look at ports only behind an IPv4 header. */
-	if (!match->ipv4 || mask_kind(&spec->mask.src_port, 2) == MASK_PARTIAL ||
-			mask_kind(&spec->mask.dst_port, 2) == MASK_PARTIAL)
+	if (!match->ipv4 || mask_kind(&mask->src_port, 2) == MASK_PARTIAL ||
+			mask_kind(&mask->dst_port, 2) == MASK_PARTIAL)
 		return -EINVAL;
 	match->tcp = spec->type == IBV_FLOW_SPEC_TCP;
 	match->udp = !match->tcp;
-	match->src_port = spec->val.src_port;
-	match->src_port_mask = spec->mask.src_port;
-	match->dst_port = spec->val.dst_port;
-	match->dst_port_mask = spec->mask.dst_port;
+	match->src_port = spec->val.l4.src_port;
+	match->src_port_mask = mask->src_port;
+	match->dst_port = spec->val.l4.dst_port;
+	match->dst_port_mask = mask->dst_port;
 	return 0;
 }
 
 static const struct spec_kind {
 	uint32_t type;
-	uint16_t size;
-	int (*parse)(const void *data, struct vmlx4_match *match);
+	uint16_t filter_size;
+	int (*parse)(const struct spec *spec, struct vmlx4_match *match);
 } spec_kinds[] = {
-	{ IBV_FLOW_SPEC_ETH, sizeof(struct ib_uverbs_flow_spec_eth), spec_eth },
-	{ IBV_FLOW_SPEC_IPV4, sizeof(struct ib_uverbs_flow_spec_ipv4), spec_ipv4 },
-	{ IBV_FLOW_SPEC_TCP, sizeof(struct ib_uverbs_flow_spec_tcp_udp), spec_tcp_udp },
-	{ IBV_FLOW_SPEC_UDP, sizeof(struct ib_uverbs_flow_spec_tcp_udp), spec_tcp_udp },
+	{ IBV_FLOW_SPEC_ETH, sizeof(struct ib_uverbs_flow_eth_filter), spec_eth },
+	{ IBV_FLOW_SPEC_IPV4, sizeof(struct ib_uverbs_flow_ipv4_filter), spec_ipv4 },
+	{ IBV_FLOW_SPEC_TCP, sizeof(struct ib_uverbs_flow_tcp_udp_filter), spec_tcp_udp },
+	{ IBV_FLOW_SPEC_UDP, sizeof(struct ib_uverbs_flow_tcp_udp_filter), spec_tcp_udp },
 };
 
+static const struct spec_kind *
+spec_kind(uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(spec_kinds) / sizeof(spec_kinds[0]); i++)
+		if (spec_kinds[i].type == type)
+			return &spec_kinds[i];
+	return NULL;
+}
+
 /*
- * A program may know fewer fields than the kernel does: libibverbs sends an IPv4
- * spec with addresses only. Value and mask, one behind the other, are brought to
- * their full size, the rest zero.
+ * Filters grew over time: the library's IPv4 filter ends behind the addresses,
+ * and a longer one than we know may only mask nothing there.
  */
 static int
-spec_expand(const uint8_t *data, size_t size, uint8_t *full, size_t full_size)
+parse_spec(const uint8_t *data, const struct ib_uverbs_flow_spec_hdr *hdr,
+	struct vmlx4_match *match)
 {
-	size_t hdr = sizeof(struct ib_uverbs_flow_spec_hdr);
-	size_t given = (size - hdr) / 2;
-	size_t filter = (full_size - hdr) / 2;
+	const struct spec_kind *kind = spec_kind(hdr->type);
+	struct spec spec = { .type = hdr->type };
+	size_t have, known, i;
 
-	if ((size - hdr) % 2 != 0 || given > filter)
+	if (kind == NULL || hdr->reserved != 0)
 		return -EINVAL;
-	memset(full, 0, full_size);
-	memcpy(full, data, hdr);
-	memcpy(full + hdr, data + hdr, given);
-	memcpy(full + hdr + filter, data + hdr + given, given);
-	return 0;
+	have = (hdr->size - sizeof(*hdr)) / 2;
+	known = have < kind->filter_size ? have : kind->filter_size;
+	if (known == 0)
+		return -EINVAL;
+	data += sizeof(*hdr);
+	memcpy(&spec.val, data, known);
+	memcpy(&spec.mask, data + have, known);
+	for (i = known; i < have; i++)
+		if (data[have + i] != 0)
+			return -EINVAL;
+	return kind->parse(&spec, match);
 }
 
 static int
 parse_specs(const uint8_t *data, size_t size, unsigned int count, struct vmlx4_match *match)
 {
-	uint8_t full[64] __attribute__((aligned(8)));
 	struct ib_uverbs_flow_spec_hdr hdr;
-	size_t i;
 	int ret;
 
 	for (; count > 0; count--) {
 		if (size < sizeof(hdr))
 			return -EINVAL;
 		memcpy(&hdr, data, sizeof(hdr));
-		for (i = 0; i < sizeof(spec_kinds) / sizeof(spec_kinds[0]); i++)
-			if (spec_kinds[i].type == hdr.type)
-				break;
-		if (i == sizeof(spec_kinds) / sizeof(spec_kinds[0]) ||
-				hdr.size < sizeof(hdr) || hdr.size > size ||
-				hdr.reserved != 0)
+		if (hdr.size < sizeof(hdr) || hdr.size > size)
 			return -EINVAL;
-		ret = spec_expand(data, hdr.size, full, spec_kinds[i].size);
-		if (ret == 0)
-			ret = spec_kinds[i].parse(full, match);
+		ret = parse_spec(data, &hdr, match);
 		if (ret < 0)
 			return ret;
 		data += hdr.size;

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "device.h"
+
+struct ibv_context *
+device_open(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	assert_non_null(list);
+	assert_non_null(list[0]);
+	ctx = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
+	assert_non_null(ctx);
+	return ctx;
+}
+
+int
+device_setup(void **state)
+{
+	struct device *device = calloc(1, sizeof(*device));
+
+	assert_non_null(device);
+	device->ctx = device_open();
+	device->pd = ibv_alloc_pd(device->ctx);
+	assert_non_null(device->pd);
+	*state = device;
+	return 0;
+}
+
+int
+device_teardown(void **state)
+{
+	struct device *device = *state;
+	struct vmlx4_object_counts counts;
+
+	assert_int_equal(ibv_dealloc_pd(device->pd), 0);
+	assert_int_equal(vmlx4_object_counts(&counts), 0);
+	assert_int_equal(counts.pds + counts.mrs + counts.channels + counts.cqs + counts.qps +
+		counts.wqs + counts.tables + counts.flows, 0);
+	assert_int_equal(counts.mr_bytes, 0);
+	assert_int_equal(ibv_close_device(device->ctx), 0);
+	free(device);
+	return 0;
+}
+
+struct ibv_cq *
+device_cq(struct device *device, int cqe)
+{
+	struct ibv_cq *cq = ibv_create_cq(device->ctx, cqe, NULL, NULL, 0);
+
+	assert_non_null(cq);
+	return cq;
+}
+
+struct ibv_qp *
+device_qp(struct device *device, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1,
+			.max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_qp *qp = ibv_create_qp(device->pd, &attr);
+
+	assert_non_null(qp);
+	return qp;
+}
+
+struct ibv_wq *
+device_wq(struct device *device, struct ibv_cq *cq, int log_range)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = 8,
+		.max_sge = 1,
+		.pd = device->pd,
+		.cq = cq,
+	};
+	uint8_t range = log_range;
+
+	assert_int_equal(mlx4dv_set_context_attr(device->ctx,
+		MLX4DV_SET_CTX_ATTR_LOG_WQS_RANGE_SZ, &range), 0);
+	return ibv_create_wq(device->ctx, &attr);
+}
+
+struct ibv_rwq_ind_table *
+device_table(struct device *device, struct ibv_wq **wq, int log_size)
+{
+	struct ibv_rwq_ind_table_init_attr attr = {
+		.log_ind_tbl_size = log_size,
+		.ind_tbl = wq,
+	};
+
+	return ibv_create_rwq_ind_table(device->ctx, &attr);
+}
+
+struct ibv_qp *
+device_rss_qp(struct device *device, struct ibv_rwq_ind_table *table, uint64_t fields,
+	int *error)
+{
+	uint8_t key[40] = { 0x6d, 0x5a };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			IBV_QP_INIT_ATTR_RX_HASH,
+		.pd = device->pd,
+		.rwq_ind_tbl = table,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key),
+			.rx_hash_key = key,
+			.rx_hash_fields_mask = fields,
+		},
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(device->ctx, &attr);
+
+	if (error != NULL)
+		*error = qp == NULL ? errno : 0;
+	return qp;
+}
+
+void *
+device_memory(size_t size)
+{
+	void *memory = aligned_alloc(sysconf(_SC_PAGESIZE), size);
+
+	assert_non_null(memory);
+	memset(memory, 0, size);
+	return memory;
+}
+
+int
+qp_to(struct ibv_qp *qp, enum ibv_qp_state state, int extra_mask)
+{
+	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1 };
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | extra_mask);
+}
+
+int
+wq_to(struct ibv_wq *wq, enum ibv_wq_state state)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state };
+
+	return ibv_modify_wq(wq, &attr);
+}
+
+static int
+write_all(struct ibv_context *ctx, const void *buffer, size_t size)
+{
+	ssize_t ret = write(ctx->cmd_fd, buffer, size);
+
+	if (ret < 0)
+		return errno;
+	assert_int_equal(ret, size);
+	return 0;
+}
+
+int
+write_plain(struct ibv_context *ctx, uint32_t command, void *request, size_t size,
+	void *reply, size_t reply_size)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		uint8_t payload[512];
+	} buffer;
+
+	assert_in_range(size, 0, sizeof(buffer.payload));
+	memset(&buffer, 0, sizeof(buffer));
+	buffer.hdr.command = command;
+	buffer.hdr.in_words = (sizeof(buffer.hdr) + size) / 4;
+	buffer.hdr.out_words = reply_size / 4;
+	if (reply != NULL)
+		*(uint64_t *)request = (uintptr_t)reply;
+	memcpy(buffer.payload, request, size);
+	return write_all(ctx, &buffer, sizeof(buffer.hdr) + size);
+}
+
+int
+write_ex(struct ibv_context *ctx, uint32_t command, const void *core, size_t core_size,
+	const void *driver, size_t driver_size, void *reply, size_t reply_size)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex;
+		uint8_t payload[512];
+	} buffer;
+
+	assert_in_range(core_size + driver_size, 0, sizeof(buffer.payload));
+	memset(&buffer, 0, sizeof(buffer));
+	buffer.hdr.command = command | IB_USER_VERBS_CMD_FLAG_EXTENDED;
+	buffer.hdr.in_words = core_size / 8;
+	buffer.hdr.out_words = reply_size / 8;
+	buffer.ex.response = (uintptr_t)reply;
+	buffer.ex.provider_in_words = driver_size / 8;
+	memcpy(buffer.payload, core, core_size);
+	if (driver_size > 0)
+		memcpy(buffer.payload + core_size, driver, driver_size);
+	return write_all(ctx, &buffer, sizeof(buffer.hdr) + sizeof(buffer.ex) +
+		core_size + driver_size);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* RAW_PACKET QPs: states, sizes, numbers. */
+
+#include <errno.h>
+
+#include "device.h"
+
+static void
+test_states(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_qp(device, cq);
+
+	assert_int_equal(qp_to(qp, IBV_QPS_RESET, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, 0), EINVAL); /* no port */
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT | IBV_QP_PKEY_INDEX), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, IBV_QP_QKEY), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQD, 0), EOPNOTSUPP);
+	assert_int_equal(qp_to(qp, IBV_QPS_ERR, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RESET, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void
+test_port_must_exist(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_qp(device, cq);
+	struct ib_uverbs_modify_qp raw = {
+		.qp_handle = qp->handle,
+		.attr_mask = IBV_QP_STATE | IBV_QP_PORT,
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 3,
+	};
+
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_MODIFY_QP, &raw,
+		sizeof(raw), NULL, 0), EINVAL);
+	raw.port_num = 2;
+	raw.qp_state = 9;
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_MODIFY_QP, &raw,
+		sizeof(raw), NULL, 0), EINVAL);
+	raw.qp_state = IBV_QPS_INIT;
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_MODIFY_QP, &raw,
+		sizeof(raw), NULL, 0), 0);
+	raw.attr_mask = 1u << 25; /* a rate limit */
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_MODIFY_QP, &raw,
+		sizeof(raw), NULL, 0), EOPNOTSUPP);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void
+test_query(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_qp(device, cq);
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_RESET);
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_INIT);
+	assert_int_equal(attr.port_num, 1);
+	assert_int_equal(init.cap.max_recv_wr, 8);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void
+test_rounding(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 100, .max_recv_wr = 100, .max_send_sge = 3,
+			.max_recv_sge = 3 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_qp *qp = ibv_create_qp(device->pd, &attr);
+
+	assert_non_null(qp);
+	assert_int_equal(attr.cap.max_recv_wr, 128);
+	assert_int_equal(attr.cap.max_recv_sge, 4);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+struct raw_qp {
+	struct ib_uverbs_create_qp core;
+	struct mlx4_ib_create_qp driver;
+};
+
+static int
+create_raw(struct device *device, struct raw_qp request)
+{
+	struct ib_uverbs_create_qp_resp reply;
+	struct ib_uverbs_destroy_qp destroy;
+	uint32_t events[2];
+	int ret = write_plain(device->ctx, IB_USER_VERBS_CMD_CREATE_QP, &request,
+		sizeof(request), &reply, sizeof(reply));
+
+	if (ret != 0)
+		return ret;
+	destroy = (struct ib_uverbs_destroy_qp){ .qp_handle = reply.qp_handle };
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_DESTROY_QP, &destroy,
+		sizeof(destroy), events, sizeof(uint32_t)), 0);
+	return 0;
+}
+
+static void
+test_illegal_requests(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	uint64_t memory = (uintptr_t)device_memory(16384);
+	struct raw_qp good = {
+		.core = { .pd_handle = device->pd->handle, .send_cq_handle = cq->handle,
+			.recv_cq_handle = cq->handle, .max_send_wr = 4, .max_recv_wr = 1,
+			.max_send_sge = 1, .max_recv_sge = 1, .qp_type = IBV_QPT_RAW_PACKET },
+		.driver = { .buf_addr = memory, .db_addr = memory + 12288,
+			.log_sq_bb_count = 6, .log_sq_stride = 6 },
+	}, bad;
+
+#define REFUSES(member, value, error) do { \
+	bad = good; \
+	bad.member = value; \
+	assert_int_equal(create_raw(device, bad), error); \
+} while (0)
+	assert_int_equal(create_raw(device, good), 0);
+	REFUSES(core.pd_handle, 999, EINVAL);
+	REFUSES(core.pd_handle, cq->handle, EINVAL);
+	REFUSES(core.send_cq_handle, 999, EINVAL);
+	REFUSES(core.recv_cq_handle, device->pd->handle, EINVAL);
+	REFUSES(core.is_srq, 1, EINVAL);
+	REFUSES(core.qp_type, IBV_QPT_UD, EOPNOTSUPP);
+	REFUSES(core.max_recv_wr, 0, EINVAL);
+	REFUSES(core.max_recv_sge, 0, EINVAL);
+	REFUSES(core.max_recv_wr, 16352, EINVAL);
+	REFUSES(core.max_recv_sge, 33, EINVAL);
+	REFUSES(driver.log_sq_stride, 5, EINVAL);
+	REFUSES(driver.log_sq_stride, 11, EINVAL);
+	REFUSES(driver.log_sq_bb_count, 15, EINVAL);
+	REFUSES(driver.log_sq_bb_count, 200, EINVAL);
+	REFUSES(driver.inl_recv_sz, 64, EINVAL);
+	REFUSES(driver.buf_addr, memory + 64, EINVAL);
+	REFUSES(driver.buf_addr, 0x1000, EFAULT);
+	REFUSES(driver.db_addr, memory + 2, EINVAL);
+	REFUSES(driver.db_addr, 0x1000, EFAULT);
+#undef REFUSES
+	free((void *)(uintptr_t)memory);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* BlueFlame writes the QPN where the VLAN insertion bits are. */
+static void
+test_numbers_of_sending_qps(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp[200];
+	int i, k;
+
+	for (i = 0; i < 200; i++) {
+		qp[i] = device_qp(device, cq);
+		assert_int_equal(qp[i]->qp_num & 0xc0, 0);
+		assert_true(qp[i]->qp_num >= 64 && qp[i]->qp_num < 1 << 19);
+		for (k = 0; k < i; k++)
+			assert_int_not_equal(qp[i]->qp_num, qp[k]->qp_num);
+	}
+	for (i = 0; i < 200; i++)
+		assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void
+test_create_flags(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	uint64_t memory = (uintptr_t)device_memory(16384);
+	struct ib_uverbs_ex_create_qp core = {
+		.pd_handle = device->pd->handle, .send_cq_handle = cq->handle,
+		.recv_cq_handle = cq->handle, .max_send_wr = 4, .max_recv_wr = 1,
+		.max_send_sge = 1, .max_recv_sge = 1, .qp_type = IBV_QPT_RAW_PACKET,
+		.create_flags = IBV_QP_CREATE_SCATTER_FCS,
+	};
+	struct mlx4_ib_create_qp driver = {
+		.buf_addr = memory, .db_addr = memory + 12288, .log_sq_bb_count = 6,
+		.log_sq_stride = 6,
+	};
+	struct ib_uverbs_ex_create_qp_resp reply;
+	uint32_t command = IB_USER_VERBS_EX_CMD_CREATE_QP;
+
+	assert_int_equal(write_ex(device->ctx, command, &core, sizeof(core), &driver,
+		sizeof(driver), &reply, sizeof(reply)), EINVAL);
+	core.create_flags = 0;
+	core.comp_mask = 2;
+	assert_int_equal(write_ex(device->ctx, command, &core, sizeof(core), &driver,
+		sizeof(driver), &reply, sizeof(reply)), EINVAL);
+	free((void *)(uintptr_t)memory);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void
+test_multicast_is_for_datagrams(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_qp(device, cq);
+	union ibv_gid gid = { .raw = { 0xff, 0x12 } };
+
+	assert_int_equal(ibv_attach_mcast(qp, &gid, 0), EINVAL);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* A QP that came back from RESET starts at the first entry again. */
+static void
+test_flush_and_reset(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 31);
+	struct ibv_qp *qp = device_qp(device, cq);
+	struct ibv_recv_wr *bad, wr = { .wr_id = 7 };
+	struct ibv_wc wc[4];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+		assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), 0);
+		assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
+		assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
+		assert_int_equal(qp_to(qp, IBV_QPS_ERR, 0), 0);
+		if (i != 1) {
+			assert_int_equal(ibv_poll_cq(cq, 4, wc), 2);
+			assert_int_equal(wc[0].status, IBV_WC_WR_FLUSH_ERR);
+			assert_int_equal(wc[0].wr_id, 7);
+		}
+		assert_int_equal(qp_to(qp, IBV_QPS_RESET, 0), 0);
+		assert_int_equal(ibv_poll_cq(cq, 4, wc), 0);
+	}
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_device(test_states),
+		cmocka_unit_test_device(test_port_must_exist),
+		cmocka_unit_test_device(test_query),
+		cmocka_unit_test_device(test_rounding),
+		cmocka_unit_test_device(test_illegal_requests),
+		cmocka_unit_test_device(test_numbers_of_sending_qps),
+		cmocka_unit_test_device(test_create_flags),
+		cmocka_unit_test_device(test_multicast_is_for_datagrams),
+		cmocka_unit_test_device(test_flush_and_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
