@@ -181,7 +181,6 @@ fail:
 static void
 release_all(struct rte_eth_dev *dev)
 {
-	struct mdv_priv *priv = mdv_priv(dev);
 	uint16_t i;
 
 	mdv_dev_stop(dev);
@@ -189,11 +188,6 @@ release_all(struct rte_eth_dev *dev)
 		mdv_rx_queue_release(dev, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		mdv_tx_queue_release(dev, i);
-	free(priv->mc);
-	priv->mc = NULL;
-	priv->nb_mc = 0;
-	priv->promisc = false;
-	priv->allmulti = false;
 }
 
 int
@@ -205,12 +199,16 @@ mdv_dev_close(struct rte_eth_dev *dev)
 		return 0;
 	release_all(dev);
 	mdv_port_close(priv);
+	free(priv->mc);
+	priv->mc = NULL;
+	priv->nb_mc = 0;
 	return 0;
 }
 
 /*
- * To the state right after probing, with new verbs objects: what an application
- * wants when the adapter was reset under it. It configures the port again.
+ * New verbs objects, down to the context: what an application wants when the
+ * adapter was reset under it. It sets the queues up again; addresses and modes
+ * stay, as ethdev replays them at the next start.
  */
 static int
 mdv_dev_reset(struct rte_eth_dev *dev)
@@ -220,8 +218,6 @@ mdv_dev_reset(struct rte_eth_dev *dev)
 
 	release_all(dev);
 	mdv_port_close(priv);
-	dev->data->promiscuous = 0;
-	dev->data->all_multicast = 0;
 	ret = mdv_port_open(priv);
 	if (ret != 0)
 		MDV_PLOG(priv, ERR, "the port cannot be opened again after its reset: %s; close it",
@@ -294,7 +290,11 @@ mdv_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	int ret = mdv_rx_check_frame(dev, mtu);
 
-	return ret != 0 ? ret : mdv_netdev_set_mtu(mdv_priv(dev), mtu);
+	if (ret == 0)
+		ret = mdv_netdev_set_mtu(mdv_priv(dev), mtu);
+	if (ret == 0)
+		mdv_tx_set_mtu(dev, mtu);
+	return ret;
 }
 
 static int

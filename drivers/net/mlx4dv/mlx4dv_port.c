@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_malloc.h>
 #include <rte_string_fns.h>
@@ -42,6 +44,26 @@ open_hint(int err)
 	return "; check dmesg and that mlx4_ib is loaded (modprobe mlx4_ib)";
 }
 
+/*
+ * Why a device did not open. libibverbs looks for the node in a second place when
+ * the first refuses, and what errno then says is about that one.
+ */
+static int
+open_error(const struct ibv_device *ibdev)
+{
+	char path[PATH_MAX];
+	int err = errno != 0 ? errno : EIO;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", ibdev->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	else if (errno == EACCES || errno == EPERM)
+		err = errno;
+	return err;
+}
+
 /* Open a verbs device by name; what stands in the way goes to the log. */
 struct ibv_context *
 mdv_open_device(const char *ibname)
@@ -71,7 +93,7 @@ mdv_open_device(const char *ibname)
 	errno = 0;
 	ctx = ibv_open_device(list[i]);
 	if (ctx == NULL) {
-		err = errno != 0 ? errno : EIO;
+		err = open_error(list[i]);
 		MDV_LOG(ERR, "cannot open verbs device %s: %s%s", ibname, strerror(err),
 			open_hint(err));
 	}
@@ -167,10 +189,11 @@ read_netdev(struct mdv_priv *priv)
 			strerror(-ret));
 		return ret;
 	}
-	memset(priv->mac, 0, sizeof(priv->mac));
-	priv->mac[0] = priv->hw_mac;
-	memset(priv->dev->data->mac_addrs, 0, sizeof(priv->mac));
-	priv->dev->data->mac_addrs[0] = priv->hw_mac;
+	/* After a reset ethdev puts the addresses of before back. */
+	if (rte_is_zero_ether_addr(&priv->mac[0])) {
+		priv->mac[0] = priv->hw_mac;
+		priv->dev->data->mac_addrs[0] = priv->hw_mac;
+	}
 	return 0;
 }
 

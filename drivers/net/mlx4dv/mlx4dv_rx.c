@@ -218,9 +218,8 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 			mdv_rx_ring_drain(rxq, ring);
 			return -EFAULT;
 		}
-		/* Only the first segment has headroom. */
-		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + (s == 0 ? headroom : 0),
-			       lkey, room - (s == 0 ? headroom : 0));
+		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + headroom, lkey,
+			       room - headroom);
 		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
 			dvq_rq_terminate(seg + 1);
 	}
@@ -368,13 +367,16 @@ rx_replace(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **elt,
 	return true;
 }
 
-/* One CQE of a queue of single-segment WQEs. Returns the packet, or NULL. */
+/*
+ * One CQE of a queue of single-segment WQEs. Returns the packet, or NULL. As in
+ * other drivers a kept FCS lies behind the data and is not part of the length.
+ */
 static inline struct rte_mbuf *
 rx_one(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe,
        struct rte_mbuf *fresh, uint32_t headroom)
 {
 	struct mdv_rx_ring *ring = call->ring;
-	uint32_t len = dvq_cqe_byte_cnt(cqe);
+	uint32_t len = dvq_cqe_byte_cnt(cqe) - rxq->crc_len;
 	struct dvq_data_seg *seg;
 	struct rte_mbuf **elt;
 	struct rte_mbuf *m;
@@ -389,7 +391,7 @@ rx_one(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe,
 	seg = dvq_rq_wqe(&ring->rq, ring->rq.ci);
 	elt = &ring->elts[ring->rq.ci & (ring->rq.wqe_cnt - 1)];
 	rx_repost(&ring->rq);
-	/* A length of 0 or beyond the buffer is no packet. */
+	/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
 	if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= be32toh(seg->byte_count))) {
 		rx_count_error(rxq, call, cqe);
 		return NULL;
@@ -401,7 +403,7 @@ rx_one(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe,
 	}
 	rx_fill_mbuf(rxq, cqe, m, len, len);
 	call->packets++;
-	call->bytes += len - rxq->crc_len;
+	call->bytes += len;
 	return m;
 }
 
@@ -459,7 +461,7 @@ rx_segments(const struct mdv_rxq *rxq, const struct dvq_data_seg *seg, uint32_t 
 	uint32_t max = 1u << rxq->sges_n;
 	uint32_t i, room;
 
-	if (unlikely(len == 0))
+	if (unlikely(len - 1 >= UINT16_MAX))
 		return 0;
 	for (i = 0; i < max; i++) {
 		room = be32toh(seg[i].byte_count);
@@ -476,20 +478,20 @@ rx_replace_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **
 	       struct rte_mbuf **old, uint32_t n)
 {
 	struct rte_mbuf *fresh[MDV_RX_MAX_SGE];
+	uint32_t headroom = rx_headroom(rxq);
 	uint32_t i, s;
 
 	if (unlikely(rte_mempool_get_bulk(rxq->mp, (void **)fresh, n) != 0))
 		return false;
 	memcpy(old, elts, n * sizeof(*old));
 	for (i = 0; i < n; i++)
-		if (unlikely(!rx_replace(rxq, &seg[i], &elts[i], fresh[i],
-					 i == 0 ? rx_headroom(rxq) : 0)))
+		if (unlikely(!rx_replace(rxq, &seg[i], &elts[i], fresh[i], headroom)))
 			break;
 	if (likely(i == n))
 		return true;
 	/* The old ones stay after all; they had a key when they were posted. */
 	for (s = 0; s < i; s++)
-		rx_replace(rxq, &seg[s], &elts[s], old[s], s == 0 ? rx_headroom(rxq) : 0);
+		rx_replace(rxq, &seg[s], &elts[s], old[s], headroom);
 	for (s = 0; s < n; s++)
 		rte_mempool_put(rxq->mp, fresh[s]);
 	return false;
@@ -501,7 +503,7 @@ rx_one_scattered(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe
 {
 	struct mdv_rx_ring *ring = call->ring;
 	struct rte_mbuf *segs[MDV_RX_MAX_SGE];
-	uint32_t len = dvq_cqe_byte_cnt(cqe);
+	uint32_t len = dvq_cqe_byte_cnt(cqe) - rxq->crc_len;
 	struct dvq_data_seg *wqe;
 	uint32_t rest, room, n, s, slot;
 
@@ -531,14 +533,13 @@ rx_one_scattered(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe
 	for (s = 1; s < n; s++) {
 		room = be32toh(wqe[s].byte_count);
 		rx_rearm(segs[s], rxq->rearm);
-		segs[s]->data_off = 0;
 		segs[s]->ol_flags = 0;
 		segs[s]->data_len = (uint16_t)RTE_MIN(rest, room);
 		rest -= segs[s]->data_len;
 		segs[s - 1]->next = segs[s];
 	}
 	call->packets++;
-	call->bytes += len - rxq->crc_len;
+	call->bytes += len;
 	return segs[0];
 }
 

@@ -325,7 +325,6 @@ start_entry(struct rte_eth_dev *dev, uint32_t entry)
 	if (ret != 0)
 		return ret;
 	priv->rss.wqs[entry] = ring->wq;
-	rxq->wqn_base = priv->rss.wqs[0]->wq_num;
 	ret = open_ring(rxq, ring);
 	return ret != 0 ? ret : fill_ring(rxq, ring);
 }

@@ -22,7 +22,7 @@ struct mdv_priv;
 #define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
 #define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
-#define MDV_TX_MAX_LEN 10000 /* largest MTU, Ethernet header, two VLAN tags */
+#define MDV_TX_OVERHEAD 22   /* Ethernet header, two VLAN tags: beyond the MTU */
 #define MDV_MR_CACHE 8       /* regions that a queue remembers */
 
 /*
@@ -71,7 +71,6 @@ struct mdv_rxq {
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	uint64_t rearm;           /* data_off, refcnt, nb_segs, port of a fresh mbuf */
-	uint32_t wqn_base;        /* WQN of table entry 0: ring = by (qpn - base) */
 	uint16_t port_id;
 	uint16_t nb_rings;
 	uint8_t sges_n;           /* log2 of the segments per WQE */
@@ -117,6 +116,7 @@ struct mdv_txq {
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	uint32_t inflight;        /* packets in elts: at most nb_desc */
 	uint32_t freed;           /* running count of blocks whose elts are free */
+	uint32_t max_len;         /* of a frame, by the MTU; set by mdv_tx_set_mtu() */
 	uint16_t nb_desc;
 	uint16_t unsignalled;     /* packets since the last one that asks for a CQE */
 	bool fast_free;           /* MBUF_FAST_FREE; set by mdv_tx_burst_select() */
@@ -165,6 +165,8 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
+/* Longer frames are dropped: the adapter would stop the queue over one. */
+void mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu);
 /* Free what has completed; at most n packets, 0 for all. Returns how many. */
 int mdv_tx_reap(struct mdv_txq *txq, uint32_t n);
 /*

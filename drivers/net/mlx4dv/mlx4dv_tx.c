@@ -285,9 +285,9 @@ tx_end_wqe(struct mdv_txq *txq, struct dvq_wqe *wqe, const struct rte_mbuf *m, u
 }
 
 static inline bool
-tx_length_ok(uint32_t len)
+tx_length_ok(const struct mdv_txq *txq, uint32_t len)
 {
-	return len - MDV_TX_MIN_LEN <= MDV_TX_MAX_LEN - MDV_TX_MIN_LEN;
+	return len - MDV_TX_MIN_LEN <= txq->max_len - MDV_TX_MIN_LEN;
 }
 
 /*
@@ -313,7 +313,7 @@ tx_chain_length(struct mdv_txq *txq, const struct rte_mbuf *m)
 		txq->stats.drop_segments++;
 		return 0;
 	}
-	if (!tx_length_ok(len)) {
+	if (!tx_length_ok(txq, len)) {
 		txq->stats.drop_size++;
 		return 0;
 	}
@@ -365,7 +365,7 @@ tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 	struct dvq_wqe wqe;
 	uint32_t lkey;
 
-	if (unlikely(!tx_length_ok(m->data_len))) {
+	if (unlikely(!tx_length_ok(txq, m->data_len))) {
 		txq->stats.drop_size++;
 		return TX_DROPPED;
 	}
@@ -480,12 +480,25 @@ mdv_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		for (segs = 0; seg != NULL && segs < m->nb_segs; segs++, seg = seg->next)
 			len += seg->data_len;
 		if (segs == 0 || segs > MDV_TX_MAX_SEGS || segs != m->nb_segs || seg != NULL ||
-		    len != m->pkt_len || !tx_length_ok(len)) {
+		    len != m->pkt_len || !tx_length_ok(txq, len)) {
 			rte_errno = EINVAL;
 			return i;
 		}
 	}
 	return n;
+}
+
+void
+mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		struct mdv_txq *txq = dev->data->tx_queues[i];
+
+		if (txq != NULL)
+			txq->max_len = (uint32_t)mtu + MDV_TX_OVERHEAD;
+	}
 }
 
 eth_tx_burst_t
@@ -501,5 +514,6 @@ mdv_tx_burst_select(struct rte_eth_dev *dev)
 			txq->fast_free = ((offloads | txq->conf.offloads) &
 					  RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
 	}
+	mdv_tx_set_mtu(dev, dev->data->mtu);
 	return mdv_tx_burst;
 }
