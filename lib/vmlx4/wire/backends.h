@@ -19,11 +19,12 @@ vmlx4_wire_open_t vmlx4_wire_packet_open;
 
 struct vmlx4_netif {
 	int socket;          /* for ioctl() */
-	char name[IFNAMSIZ];
+	int ifindex;
 	bool running;
 	uint64_t next_look;  /* ns */
 };
 
+/* 0 or a negative errno, -ENODEV for no such interface; then, too, _close(). */
 int vmlx4_netif_open(struct vmlx4_netif *netif, const char *name);
 void vmlx4_netif_close(struct vmlx4_netif *netif);
 /* IFF_* of the interface or a negative errno. */

@@ -24,10 +24,17 @@ now_ns(void)
 int
 vmlx4_netif_open(struct vmlx4_netif *netif, const char *name)
 {
+	struct ifreq ifr = { .ifr_flags = 0 };
+
 	memset(netif, 0, sizeof(*netif));
-	strcpy(netif->name, name);
 	netif->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return netif->socket < 0 ? -errno : 0;
+	if (netif->socket < 0)
+		return -errno;
+	strcpy(ifr.ifr_name, name);
+	if (ioctl(netif->socket, SIOCGIFINDEX, &ifr) < 0)
+		return -errno;
+	netif->ifindex = ifr.ifr_ifindex;
+	return 0;
 }
 
 void
@@ -38,28 +45,40 @@ vmlx4_netif_close(struct vmlx4_netif *netif)
 	netif->socket = -1;
 }
 
+/*
+ * Ask by index: the user may rename the interface or take it to another
+ * namespace, and a request by a name that is not there makes the kernel run
+ * modprobe, which would hold up the engine for many milliseconds.
+ */
+static int
+get_flags(const struct vmlx4_netif *netif, struct ifreq *ifr)
+{
+	memset(ifr, 0, sizeof(*ifr));
+	ifr->ifr_ifindex = netif->ifindex;
+	if (ioctl(netif->socket, SIOCGIFNAME, ifr) < 0 ||
+			ioctl(netif->socket, SIOCGIFFLAGS, ifr) < 0)
+		return -errno;
+	return (unsigned short)ifr->ifr_flags;
+}
+
 int
 vmlx4_netif_flags(const struct vmlx4_netif *netif)
 {
-	struct ifreq ifr = { .ifr_flags = 0 };
+	struct ifreq ifr;
 
-	memcpy(ifr.ifr_name, netif->name, IFNAMSIZ);
-	if (ioctl(netif->socket, SIOCGIFFLAGS, &ifr) < 0)
-		return -errno;
-	return (unsigned short)ifr.ifr_flags;
+	return get_flags(netif, &ifr);
 }
 
 int
 vmlx4_netif_set_flags(const struct vmlx4_netif *netif, unsigned int flags)
 {
-	struct ifreq ifr = { .ifr_flags = 0 };
-	int present = vmlx4_netif_flags(netif);
+	struct ifreq ifr;
+	int present = get_flags(netif, &ifr);
 
 	if (present < 0)
 		return present;
 	if ((present & flags) == flags)
 		return 0;
-	memcpy(ifr.ifr_name, netif->name, IFNAMSIZ);
 	ifr.ifr_flags = present | flags;
 	return ioctl(netif->socket, SIOCSIFFLAGS, &ifr) < 0 ? -errno : 0;
 }

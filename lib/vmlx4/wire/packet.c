@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -332,21 +331,18 @@ set_up_socket(int fd, int ifindex, const char **what)
 static int
 packet_attach(struct packet *packet, const char *name, char *error, size_t error_size)
 {
-	struct ifreq ifr = { .ifr_flags = 0 };
 	const char *what;
 	int err;
 
 	err = vmlx4_netif_open(&packet->netif, name);
+	if (err == -ENODEV) {
+		snprintf(error, error_size, "wire packet:%s: no such interface here: name one "
+			"that \"ip link\" shows, or make it first", name);
+		return err;
+	}
 	if (err < 0) {
 		snprintf(error, error_size, "wire packet:%s: socket: %s", name, strerror(-err));
 		return err;
-	}
-	strcpy(ifr.ifr_name, name);
-	if (ioctl(packet->netif.socket, SIOCGIFINDEX, &ifr) < 0) {
-		err = errno;
-		snprintf(error, error_size, "wire packet:%s: no such interface here: name one "
-			"that \"ip link\" shows, or make it first", name);
-		return -err;
 	}
 	/* Protocol 0 until it is bound: no frame of another interface gets in. */
 	packet->wire.fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -358,7 +354,7 @@ packet_attach(struct packet *packet, const char *name, char *error, size_t error
 			"use another wire");
 		return -err;
 	}
-	if (set_up_socket(packet->wire.fd, ifr.ifr_ifindex, &what) < 0) {
+	if (set_up_socket(packet->wire.fd, packet->netif.ifindex, &what) < 0) {
 		err = errno;
 		snprintf(error, error_size, "wire packet:%s: %s: %s: use an Ethernet interface "
 			"of this machine", name, what, strerror(err));
