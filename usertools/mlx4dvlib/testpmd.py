@@ -8,6 +8,11 @@ from . import build
 from .console import Console
 
 PROMPT = "testpmd> "
+
+# The stock driver closes a port's event descriptor before it tells the EAL not to
+# wait for it any more, which makes the EAL panic now and then when a second port
+# is closed. Without these interrupts there is nothing to wait for.
+STOCK_ARGUMENTS = ["--no-lsc-interrupt", "--no-rmv-interrupt"]
 OURS = "net_mlx4dv"
 STOCK = "net_mlx4"
 
@@ -48,7 +53,8 @@ def command(driver=OURS, pci=False, ports=2, devargs="", rxq=1, txq=1, mbufs=163
     preload, driver_eal = driver_arguments(driver, pci, ports, devargs)
     program = ["dpdk-testpmd", *lcores(), "--no-huge", "-m", str(memory), "--no-shconf",
                "--no-telemetry", *driver_eal, *eal, "--", "-i",
-               "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq, *arguments]
+               "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq,
+               *(STOCK_ARGUMENTS if driver == STOCK else []), *arguments]
     return [*prefix, *build.exec_command(program, *options, *preload)]
 
 
