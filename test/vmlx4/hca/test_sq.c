@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdlib.h>
+
+#include "card.h"
+#include "frames.h"
+
+/*
+ * Send WQEs as bytes. They name packet memory by a region of lkey 0x00020000
+ * whose addresses begin at 0x7000000000, so that a dump can be written down.
+ */
+
+struct tx {
+	struct card card;
+	struct vmlx4_cq *cq;
+	struct vmlx4_qp *qp;
+	struct vmlx4_mr fixed;
+};
+
+static struct tx *
+tx_new(enum vmlx4_strict strict, uint32_t wqes, uint32_t stride_shift)
+{
+	struct tx *tx = calloc(1, sizeof(*tx));
+	unsigned int i;
+
+	assert_non_null(tx);
+	card_new(&tx->card, strict);
+	tx->fixed = tx->card.mr;
+	tx->fixed.lkey = 0x00020000;
+	tx->fixed.iova = 0x7000000000;
+	tx->card.adapter->mr_table[0x00020000 >> 8] = &tx->fixed;
+	tx->cq = card_cq(&tx->card, 64, 64);
+	tx->qp = card_sq(&tx->card, tx->cq, wqes, stride_shift);
+	card_watch(&tx->card, 1);
+	for (i = 0; i < CARD_ARENA; i++)
+		tx->card.arena[i] = (uint8_t)(i * 7 + i / 256);
+	return tx;
+}
+
+static void
+tx_free(struct tx *tx)
+{
+	card_qp_free(&tx->card, tx->qp);
+	card_cq_free(tx->cq);
+	card_free(&tx->card);
+	free(tx);
+}
+
+static uint8_t *
+stride(struct tx *tx, uint32_t index)
+{
+	struct vmlx4_sq *sq = &tx->qp->sq;
+
+	return sq->buf + ((size_t)(index & (sq->wqe_cnt - 1)) << sq->stride_shift);
+}
+
+#define WQE(at, ...) do { \
+	const uint8_t wqe_[] = { __VA_ARGS__ }; \
+	memcpy(at, wqe_, sizeof(wqe_)); \
+} while (0)
+
+static void
+sent_is(unsigned int i, const uint8_t *bytes, size_t length)
+{
+	assert_true(card_sent.count > i);
+	assert_int_equal(card_sent.length[i], length);
+	assert_memory_equal(card_sent.frame[i], bytes, length);
+}
+
+static void
+test_single(void **state)
+{
+	static const uint8_t cqe[32] = {
+		0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x4a,
+	};
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+
+	(void)state;
+	WQE(stride(tx, 0), 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x02,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x40, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x10, 0x00);
+	card_ring(&tx->card, tx->qp);
+	sent_is(0, tx->card.arena + 0x1000, 64);
+	assert_memory_equal(card_cqe(tx->cq, 0), cqe, 32);
+	assert_int_equal(tx->cq->pi, 1);
+	assert_int_equal(tx->qp->sq.ci, 1);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+/* Not signalled: sent, no CQE. The next, signalled, names its own index. */
+static void
+test_completion_bits(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+
+	(void)state;
+	card_post(tx->qp, 0, 0x02, tx->card.arena, 60);
+	card_post(tx->qp, 1, 0x0e, tx->card.arena, 61);
+	card_ring(&tx->card, tx->qp);
+	assert_int_equal(card_sent.count, 2);
+	assert_int_equal(tx->cq->pi, 1);
+	assert_int_equal(card_cqe(tx->cq, 0)[25], 1);
+	tx_free(tx);
+}
+
+/* Five segments from the last stride of the ring on: 96 bytes, 32 at its start. */
+static void
+test_wraps_the_ring(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 64, 6);
+	uint8_t whole[96], expect[100];
+
+	(void)state;
+	WQE(whole, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x06,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x14, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x01, 0x00,
+		0x00, 0x00, 0x00, 0x01, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x02, 0x00,
+		0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x41, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x03, 0x00);
+	tx->qp->sq.ci = 63;
+	/* The strides ahead are those of the next pass: free is owner bit 0. */
+	for (unsigned int i = 0; i < 63; i++)
+		WQE(stride(tx, i), 0x7f, 0xff, 0xff, 0xff);
+	memcpy(stride(tx, 63), whole, 64);
+	memcpy(stride(tx, 0), whole + 64, 32);
+	card_ring(&tx->card, tx->qp);
+	memcpy(expect, tx->card.arena, 14);
+	memcpy(expect + 14, tx->card.arena + 0x100, 20);
+	expect[34] = tx->card.arena[0x200];
+	memcpy(expect + 35, tx->card.arena + 0x300, 65);
+	sent_is(0, expect, 100);
+	assert_int_equal(tx->qp->sq.ci, 65);
+	assert_int_equal(card_cqe(tx->cq, 0)[25], 63);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+/* 60 inline bytes: 44 up to the 64-byte line, a new header, 16 more. */
+static void
+test_inline_split(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 64, 7);
+	uint8_t *wqe = stride(tx, 0), expect[60];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		expect[i] = (uint8_t)(200 - i);
+	WQE(wqe, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x06,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00,
+		0x80, 0x00, 0x00, 0x2c);
+	memcpy(wqe + 20, expect, 44);
+	WQE(wqe + 64, 0x80, 0x00, 0x00, 0x10);
+	memcpy(wqe + 68, expect + 44, 16);
+	card_ring(&tx->card, tx->qp);
+	sent_is(0, expect, 60);
+	assert_int_equal(tx->qp->sq.ci, 1);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+static void
+test_short_frames_are_padded(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+	uint8_t expect[60] = { 0 };
+
+	(void)state;
+	card_post(tx->qp, 0, 0x0e, tx->card.arena, 17);
+	card_ring(&tx->card, tx->qp);
+	memcpy(expect, tx->card.arena, 17);
+	sent_is(0, expect, 60);
+	tx_free(tx);
+}
+
+static void
+test_nop(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+
+	(void)state;
+	WQE(stride(tx, 0), 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
+		0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00);
+	card_ring(&tx->card, tx->qp);
+	assert_int_equal(card_sent.count, 0);
+	assert_int_equal(card_cqe(tx->cq, 0)[31], 0x40);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+static void
+test_vlan_insertion(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+	uint8_t bare[62];
+
+	(void)state;
+	memcpy(bare, frame_tagged, 12);
+	memcpy(bare + 12, frame_tagged + 16, 50);
+	memcpy(tx->card.arena, bare, 62);
+	WQE(stride(tx, 0), 0x00, 0x00, 0x00, 0x0a, 0xa1, 0x23, 0x40, 0x02,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x3e, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x00, 0x00);
+	WQE(stride(tx, 1), 0x00, 0x00, 0x00, 0x0a, 0x00, 0x07, 0x80, 0x02,
+		0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x3e, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x00, 0x00);
+	card_ring(&tx->card, tx->qp);
+	sent_is(0, frame_tagged, sizeof(frame_tagged));
+	assert_int_equal(card_sent.length[1], 66);
+	assert_memory_equal(card_sent.frame[1] + 12, "\x88\xa8\x00\x07\x08\x00", 6);
+	assert_memory_equal(tx->card.arena, bare, 62); /* the program's bytes stay */
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+/* Whatever stood in the fields before, Scapy's checksums come out. */
+static void
+test_checksums(void **state)
+{
+	static const struct {
+		const uint8_t *frame;
+		size_t length, ip, l4;
+	} all[] = {
+		{ frame_udp4, sizeof(frame_udp4), 24, 40 },
+		{ frame_tcp4_options, sizeof(frame_tcp4_options), 24, 54 },
+		{ frame_tcp6, sizeof(frame_tcp6), 0, 70 },
+		{ frame_tagged, sizeof(frame_tagged), 28, 44 },
+	};
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+	uint8_t part[64];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		uint8_t *at = tx->card.arena + 256 * i;
+
+		memcpy(at, all[i].frame, all[i].length);
+		if (all[i].ip != 0)
+			memcpy(at + all[i].ip, "\xde\xad", 2);
+		memcpy(at + all[i].l4, "\xbe\xef", 2);
+		card_post(tx->qp, i, 0x3e, at, (uint32_t)all[i].length);
+	}
+	/* Only what is asked for: the IP checksum alone leaves UDP's field be. */
+	card_post(tx->qp, 4, 0x1e, tx->card.arena, sizeof(frame_udp4));
+	card_ring(&tx->card, tx->qp);
+	for (i = 0; i < 4; i++)
+		sent_is(i, all[i].frame, all[i].length);
+	memcpy(part, frame_udp4, 60);
+	memcpy(part + 40, "\xbe\xef", 2);
+	sent_is(4, part, 60);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+/* A sum as RFC 1071 has it, apart from the adapter's: 0xffff when it is right. */
+static uint32_t
+rfc1071(const uint8_t *p, size_t length, uint32_t sum)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static void
+check_lso_frame(unsigned int i, size_t payload, const uint8_t *bytes, uint8_t flags,
+	uint32_t seq)
+{
+	const uint8_t *f = card_sent.frame[i];
+
+	assert_int_equal(card_sent.length[i], 54 + payload);
+	assert_memory_equal(f, frame_tcp4_header, 14);
+	assert_int_equal(vmlx4_be16(f + 16), 40 + payload);
+	assert_int_equal(vmlx4_be16(f + 18), 0x1000 + i);
+	assert_int_equal(vmlx4_be32(f + 38), seq);
+	assert_int_equal(f[47], flags);
+	assert_memory_equal(f + 54, bytes, payload);
+	assert_int_equal(rfc1071(f + 14, 20, 0), 0xffff);
+	assert_int_equal(rfc1071(f + 34, 20 + payload,
+		rfc1071(f + 26, 8, (uint32_t)(6 + 20 + payload))), 0xffff);
+}
+
+/* Header 54 bytes, MSS 100, payload 250 from two segments; one completion. */
+static void
+test_lso(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+	uint8_t *wqe = stride(tx, 0), payload[250];
+
+	(void)state;
+	WQE(wqe, 0x00, 0x00, 0x00, 0x4e, 0x00, 0x00, 0x00, 0x07,
+		0x00, 0x00, 0x00, 0x3e, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x64, 0x00, 0x36);
+	memcpy(wqe + 20, frame_tcp4_header, 54);
+	WQE(wqe + 80, 0x00, 0x00, 0x00, 0x96, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x20, 0x00,
+		0x00, 0x00, 0x00, 0x64, 0x00, 0x02, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x70, 0x00, 0x00, 0x30, 0x00);
+	card_ring(&tx->card, tx->qp);
+	memcpy(payload, tx->card.arena + 0x2000, 150);
+	memcpy(payload + 150, tx->card.arena + 0x3000, 100);
+	assert_int_equal(card_sent.count, 3);
+	/* CWR on the first frame only, FIN and PSH on the last only; ACK on all. */
+	check_lso_frame(0, 100, payload, 0x90, 0xfffffff0);
+	check_lso_frame(1, 100, payload + 100, 0x10, 0x00000054);
+	check_lso_frame(2, 50, payload + 200, 0x19, 0x000000b8);
+	assert_int_equal(tx->cq->pi, 1);
+	assert_int_equal(card_cqe(tx->cq, 0)[31], 0x4e);
+	assert_int_equal(tx->qp->sq.ci, 2);
+	assert_int_equal(tx->card.adapter->violations, 0);
+	tx_free(tx);
+}
+
+static void
+test_error_then_flush(void **state)
+{
+	static const uint8_t error[32] = {
+		0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00,
+		0x00, 0x01, 0x57, 0x04, 0x00, 0x00, 0x00, 0x5e,
+	};
+	struct tx *tx = tx_new(VMLX4_STRICT_OFF, 128, 6);
+
+	(void)state;
+	card_post(tx->qp, 0, 0x02, tx->card.arena, 60);
+	card_post(tx->qp, 1, 0x02, tx->card.arena + CARD_ARENA - 59, 60);
+	card_post(tx->qp, 2, 0x02, tx->card.arena, 60);
+	card_ring(&tx->card, tx->qp);
+	assert_int_equal(card_sent.count, 1);
+	assert_int_equal(tx->qp->state, IBV_QPS_ERR);
+	assert_int_equal(tx->cq->pi, 2);
+	assert_memory_equal(card_cqe(tx->cq, 0), error, 32);
+	assert_int_equal(card_cqe(tx->cq, 1)[27], 0x05);
+	assert_int_equal(card_cqe(tx->cq, 1)[25], 2);
+	/* What is posted later is flushed too. */
+	card_post(tx->qp, 3, 0x0e, tx->card.arena, 60);
+	card_ring(&tx->card, tx->qp);
+	assert_int_equal(tx->cq->pi, 3);
+	assert_int_equal(card_cqe(tx->cq, 2)[27], 0x05);
+	assert_int_equal(tx->card.adapter->ports[0].stats.tx_errors, 3);
+	/* RESET and RTS bring it back, from index 0. */
+	vmlx4_sq_reset(tx->qp);
+	memset(tx->qp->sq.buf, 0xff, 128 << 6);
+	vmlx4_sq_ready(tx->qp);
+	card_post(tx->qp, 0, 0x0e, tx->card.arena, 60);
+	card_ring(&tx->card, tx->qp);
+	assert_int_equal(card_sent.count, 2);
+	assert_int_equal(card_cqe(tx->cq, 3)[31], 0x4a);
+	tx_free(tx);
+}
+
+/* No segments, an unknown opcode, inline data over a line: syndrome 2. */
+static void
+test_malformed(void **state)
+{
+	static const uint8_t bad[][32] = {
+		{ 0, 0, 0, 0x0a, 0, 0, 0, 1, 0, 0, 0, 0x0e },
+		{ 0, 0, 0, 0x08, 0, 0, 0, 2, 0, 0, 0, 0x0e },
+		{ 0, 0, 0, 0x0a, 0, 0, 0, 4, 0, 0, 0, 0x0e, 0, 0, 0, 0, 0x80, 0, 0, 0x2d },
+		{ 0, 0, 0, 0x0e, 0, 0, 0, 2, 0, 0, 0, 0x0e, 0, 0, 0, 0, 0, 100, 0, 54 },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct tx *tx = tx_new(VMLX4_STRICT_OFF, 128, 6);
+
+		memcpy(stride(tx, 0), bad[i], 32);
+		card_ring(&tx->card, tx->qp);
+		assert_int_equal(card_sent.count, 0);
+		assert_int_equal(card_cqe(tx->cq, 0)[27], 0x02);
+		assert_int_equal(card_cqe(tx->cq, 0)[31], 0x5e);
+		tx_free(tx);
+	}
+}
+
+/* One doorbell, and the word names another queue: all of the context are looked at. */
+static void
+test_any_doorbell_wakes_all(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_REPORT, 128, 6);
+	uint32_t other = htobe32(0x200 << 8);
+
+	(void)state;
+	card_post(tx->qp, 0, 0x0e, tx->card.arena, 60);
+	assert_int_equal(vmlx4_engine_pass(tx->card.adapter, 0), 1); /* RTS looks once */
+	card_post(tx->qp, 1, 0x0e, tx->card.arena, 60);
+	assert_int_equal(vmlx4_engine_pass(tx->card.adapter, 0), 0);
+	memcpy(tx->card.ctx->pages + 0x14, &other, 4);
+	assert_int_equal(vmlx4_engine_pass(tx->card.adapter, 0), 1);
+	assert_int_equal(*(uint32_t *)(void *)(tx->card.ctx->pages + 0x14), 0);
+	tx_free(tx);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_single),
+		cmocka_unit_test(test_completion_bits),
+		cmocka_unit_test(test_wraps_the_ring),
+		cmocka_unit_test(test_inline_split),
+		cmocka_unit_test(test_short_frames_are_padded),
+		cmocka_unit_test(test_nop),
+		cmocka_unit_test(test_vlan_insertion),
+		cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_lso),
+		cmocka_unit_test(test_error_then_flush),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_any_doorbell_wakes_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
