@@ -115,7 +115,7 @@ check_control(struct vmlx4_qp *qp, const uint8_t *wqe)
 			"flags %#x lack SE: the card would append an ICRC", dw2);
 }
 
-void
+bool
 vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 {
 	struct vmlx4_sq *sq = &qp->sq;
@@ -123,6 +123,7 @@ vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	size_t blocks = ((size_t)sq->wqe_cnt << sq->stride_shift) / VMLX4_HW_CHUNK;
 	size_t first = ((size_t)sq->ci << sq->stride_shift) / VMLX4_HW_CHUNK;
 	uint32_t at, header_end = 0;
+	bool whole = true;
 
 	check_control(qp, wqe);
 	if ((vmlx4_be32(wqe) & VMLX4_HW_OPCODE) == VMLX4_HW_OP_LSO && size >= 32)
@@ -138,9 +139,11 @@ vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		vmlx4_violation(qp->obj.ctx->adapter, VMLX4_RULE_SQ_FIRST_DWORD, "SQ", qp->qpn,
 			sq->ci, "byte %u of a WQE of %u bytes still has the stamp %#x",
 			at, size, vmlx4_be32(wqe + at));
+		whole = false;
 	}
 	if (check != NULL)
 		check->rung = false;
+	return whole;
 }
 
 /* Is this block one that the prefetcher would take as posted? */

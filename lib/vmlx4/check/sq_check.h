@@ -21,8 +21,11 @@ struct vmlx4_sq_check *vmlx4_sq_check_new(const struct vmlx4_qp *qp);
 void vmlx4_sq_check_rung(struct vmlx4_qp *qp);
 /* About to execute: how much is posted? */
 void vmlx4_sq_check_backlog(struct vmlx4_qp *qp);
-/* One WQE of size bytes, contiguous, about to be executed. */
-void vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size);
+/*
+ * One WQE of size bytes, contiguous, about to be executed. False: a part of it
+ * is not there yet, so there is no point in reading on.
+ */
+bool vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size);
 /* Nothing more is posted: what the prefetcher would see ahead. */
 void vmlx4_sq_check_drained(struct vmlx4_qp *qp);
 /* The queue has not moved for the grace period. */

@@ -308,8 +308,10 @@ sq_step(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, bool strict)
 	sq->cq_blocked = false;
 	strides = sq_strides(sq, size);
 	linear = sq_linear(sq, wqe, size);
-	if (unlikely(strict))
-		vmlx4_sq_check_wqe(qp, linear, size);
+	if (unlikely(strict) && !vmlx4_sq_check_wqe(qp, linear, size)) {
+		sq_fault(qp, dw0, strides, VMLX4_HW_SYN_LOC_QP_OP);
+		return false;
+	}
 	frame = sq_plain_frame(qp, ctrl, dw0, &length);
 	if (likely(frame != NULL && length <= vmlx4_port_max_frame(sq->port)))
 		vmlx4_port_send(sq->port, frame, length);

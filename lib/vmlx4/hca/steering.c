@@ -122,8 +122,13 @@ deliver(struct vmlx4_port *port, struct vmlx4_qp *qp, const uint8_t *frame,
 	uint32_t hash = vmlx4_unknowns.rx_hash_when_none;
 
 	if (qp->table != NULL) {
-		bool hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame, parsed, &hash);
+		bool hashed;
 
+		if (unlikely(qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS)) {
+			port->stats.rx_dropped_by_rule++;
+			return;
+		}
+		hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame, parsed, &hash);
 		/* What cannot be hashed goes to the first queue. */
 		rq = &qp->table->wq[hashed ? hash & (qp->table->size - 1) : 0]->rq;
 	}

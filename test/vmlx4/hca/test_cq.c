@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "card.h"
+
+/* Arming: one event per arm, none lost, none twice. */
+
+struct arm {
+	struct card card;
+	struct vmlx4_cq *cq;
+};
+
+static struct arm *
+arm_new(enum vmlx4_strict strict)
+{
+	struct arm *a = calloc(1, sizeof(*a));
+
+	assert_non_null(a);
+	card_new(&a->card, strict);
+	a->cq = card_cq(&a->card, 16, 64);
+	a->cq->channel = &a->card.channel;
+	a->cq->obj.user_handle = 0xc0ffee;
+	return a;
+}
+
+static void
+arm_free(struct arm *a)
+{
+	card_cq_free(a->cq);
+	card_free(&a->card);
+	free(a);
+}
+
+/* As a driver does it: record, then doorbell. */
+static void
+do_arm(struct arm *a, uint32_t sn, uint32_t cmd, uint32_t ci)
+{
+	uint32_t word[2];
+
+	a->cq->db[1] = htobe32(sn << 28 | cmd << 24 | ci);
+	word[0] = htobe32(sn << 28 | cmd << 24 | a->cq->cqn);
+	word[1] = htobe32(ci);
+	memcpy(a->card.ctx->pages + 0x20, word, 8);
+	vmlx4_engine_pass(a->card.adapter, 0);
+}
+
+static void
+complete(struct arm *a)
+{
+	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(a->cq);
+
+	assert_non_null(cqe);
+	memset(cqe, 0, 28);
+	vmlx4_cq_commit(a->cq, cqe, 0x01);
+}
+
+static unsigned int
+events(struct arm *a)
+{
+	unsigned int n = 0;
+	uint64_t handle;
+
+	while (recv(a->card.comp[0], &handle, 8, MSG_DONTWAIT) == 8) {
+		assert_int_equal(handle, 0xc0ffee);
+		n++;
+	}
+	return n;
+}
+
+static void
+test_one_event_per_arm(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+
+	(void)state;
+	complete(a);
+	assert_int_equal(events(a), 0); /* never armed */
+	do_arm(a, 1, 2, 1);
+	assert_int_equal(events(a), 0);
+	complete(a);
+	assert_int_equal(events(a), 1);
+	complete(a);
+	assert_int_equal(events(a), 0);
+	assert_int_equal(a->cq->comp_events, 1);
+	do_arm(a, 2, 2, 3);
+	complete(a);
+	assert_int_equal(events(a), 1);
+	assert_int_equal(a->card.adapter->violations, 0);
+	arm_free(a);
+}
+
+/* CQEs that came before the arm, at its consumer index or behind: at once. */
+static void
+test_race_with_completion(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+
+	(void)state;
+	complete(a);
+	do_arm(a, 1, 2, 0);
+	assert_int_equal(events(a), 1);
+	arm_free(a);
+}
+
+static void
+test_rearm_before_the_event(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+
+	(void)state;
+	complete(a);
+	do_arm(a, 1, 2, 1);
+	do_arm(a, 1, 2, 1);
+	complete(a);
+	assert_int_equal(events(a), 1);
+	/* The sn of a delivered event arms nothing. */
+	do_arm(a, 1, 2, 2);
+	complete(a);
+	assert_int_equal(events(a), 0);
+	arm_free(a);
+}
+
+static void
+test_solicited(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+
+	(void)state;
+	do_arm(a, 1, 1, 0);
+	complete(a);
+	assert_int_equal(events(a), 0);
+	vmlx4_cq_write_error(a->cq, 0x40, false, 0, 0x01);
+	assert_int_equal(events(a), 1);
+	arm_free(a);
+}
+
+/* Indices of 24 bits wrap; the consumer may lag behind over the wrap. */
+static void
+test_index_wrap(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+
+	(void)state;
+	a->cq->pi = 0xffffff;
+	a->cq->db[0] = htobe32(0xffffff);
+	a->cq->room = 0;
+	do_arm(a, 1, 2, 0xffffff);
+	assert_int_equal(events(a), 0);
+	complete(a);
+	assert_int_equal(events(a), 1);
+	complete(a);
+	assert_true(vmlx4_cq_has_room(a->cq));
+	do_arm(a, 2, 2, 0);
+	assert_int_equal(events(a), 1);
+	assert_int_equal(a->card.adapter->violations, 0);
+	arm_free(a);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_event_per_arm),
+		cmocka_unit_test(test_race_with_completion),
+		cmocka_unit_test(test_rearm_before_the_event),
+		cmocka_unit_test(test_solicited),
+		cmocka_unit_test(test_index_wrap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
