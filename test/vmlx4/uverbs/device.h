@@ -50,11 +50,11 @@ void *device_memory(size_t size);
 int qp_to(struct ibv_qp *qp, enum ibv_qp_state state, int extra_mask);
 int wq_to(struct ibv_wq *wq, enum ibv_wq_state state);
 
-/*
- * A plain command: core and driver part in one buffer whose first eight bytes
- * this fills with the reply's address. 0 or a positive errno.
- */
-int write_plain(struct ibv_context *ctx, uint32_t command, void *request, size_t size,
+/* A plain command with mlx4's part behind the core one. 0 or a positive errno. */
+int write_mlx4(struct ibv_context *ctx, uint32_t command, const void *core, size_t core_size,
+	const void *driver, size_t driver_size, void *reply, size_t reply_size);
+/* One without. With a reply its address goes into the first eight bytes. */
+int write_plain(struct ibv_context *ctx, uint32_t command, const void *core, size_t core_size,
 	void *reply, size_t reply_size);
 /* An extended one. */
 int write_ex(struct ibv_context *ctx, uint32_t command, const void *core, size_t core_size,

@@ -35,25 +35,21 @@ static int
 create_raw(struct device *device, uint32_t cqe, uint32_t vector, int32_t channel,
 	uint64_t buf, uint64_t db)
 {
-	struct {
-		struct ib_uverbs_create_cq core;
-		struct mlx4_ib_create_cq driver;
-	} request = {
-		{ .cqe = cqe, .comp_vector = vector, .comp_channel = channel },
-		{ .buf_addr = buf, .db_addr = db },
+	struct ib_uverbs_create_cq core = {
+		.cqe = cqe,
+		.comp_vector = vector,
+		.comp_channel = channel,
 	};
-	struct {
-		struct ib_uverbs_create_cq_resp core;
-		struct mlx4_ib_create_cq_resp driver;
-	} reply;
+	struct mlx4_ib_create_cq driver = { .buf_addr = buf, .db_addr = db };
+	uint32_t reply[4]; /* cq_handle, cqe; cqn, reserved */
 	struct ib_uverbs_destroy_cq destroy;
 	struct ib_uverbs_destroy_cq_resp events;
-	int ret = write_plain(device->ctx, IB_USER_VERBS_CMD_CREATE_CQ, &request,
-		sizeof(request), &reply, sizeof(reply));
+	int ret = write_mlx4(device->ctx, IB_USER_VERBS_CMD_CREATE_CQ, &core, sizeof(core),
+		&driver, sizeof(driver), reply, sizeof(reply));
 
 	if (ret != 0)
 		return ret;
-	destroy = (struct ib_uverbs_destroy_cq){ .cq_handle = reply.core.cq_handle };
+	destroy = (struct ib_uverbs_destroy_cq){ .cq_handle = reply[0] };
 	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_DESTROY_CQ, &destroy,
 		sizeof(destroy), &events, sizeof(events)), 0);
 	return 0;

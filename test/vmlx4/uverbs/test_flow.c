@@ -196,19 +196,20 @@ test_upper_layers(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
-struct raw_rule {
-	struct ib_uverbs_create_flow core;
-	struct ib_uverbs_flow_spec_ipv4 ip;
-};
-
+/* A rule with one IPv4 spec, as the kernel's interface has it. */
 static int
-try_raw(struct device *device, struct raw_rule rule, const void *driver, size_t size)
+try_raw(struct device *device, const struct ib_uverbs_create_flow *core,
+	const struct ib_uverbs_flow_spec_ipv4 *ip, const void *driver, size_t size)
 {
+	uint8_t rule[sizeof(*core) + sizeof(*ip)];
 	struct ib_uverbs_create_flow_resp reply;
 	struct ib_uverbs_destroy_flow destroy = { 0 };
-	int ret = write_ex(device->ctx, IB_USER_VERBS_EX_CMD_CREATE_FLOW, &rule, sizeof(rule),
-		driver, size, &reply, sizeof(reply));
+	int ret;
 
+	memcpy(rule, core, sizeof(*core));
+	memcpy(rule + sizeof(*core), ip, sizeof(*ip));
+	ret = write_ex(device->ctx, IB_USER_VERBS_EX_CMD_CREATE_FLOW, rule, sizeof(rule),
+		driver, size, &reply, sizeof(reply));
 	if (ret != 0)
 		return ret;
 	destroy.flow_handle = reply.flow_handle;
@@ -222,30 +223,33 @@ test_raw_rules(void **state)
 	struct device *device = *state;
 	struct ibv_cq *cq = device_cq(device, 15);
 	struct ibv_qp *qp = device_qp(device, cq);
-	struct raw_rule good = {
-		.core = { .qp_handle = qp->handle, .flow_attr = { .size = sizeof(good.ip),
-			.num_of_specs = 1, .port = 1 } },
-		.ip = { .type = IBV_FLOW_SPEC_IPV4, .size = sizeof(good.ip) },
-	}, bad;
+	struct ib_uverbs_flow_spec_ipv4 ip = { .type = IBV_FLOW_SPEC_IPV4,
+		.size = sizeof(ip) };
+	struct ib_uverbs_create_flow core = { .qp_handle = qp->handle };
+	struct ib_uverbs_flow_attr *attr = &core.flow_attr;
 	uint64_t driver = 0;
 
+	attr->size = sizeof(ip);
+	attr->num_of_specs = 1;
+	attr->port = 1;
 #define REFUSES(member, value, error) do { \
-	bad = good; \
-	bad.member = value; \
-	assert_int_equal(try_raw(device, bad, NULL, 0), error); \
+	uint64_t good = member; \
+	member = value; \
+	assert_int_equal(try_raw(device, &core, &ip, NULL, 0), error); \
+	member = good; \
 } while (0)
-	assert_int_equal(try_raw(device, good, NULL, 0), 0);
-	assert_int_equal(try_raw(device, good, &driver, 8), 0);
+	assert_int_equal(try_raw(device, &core, &ip, NULL, 0), 0);
+	assert_int_equal(try_raw(device, &core, &ip, &driver, 8), 0);
 	driver = 1;
-	assert_int_equal(try_raw(device, good, &driver, 8), EOPNOTSUPP);
+	assert_int_equal(try_raw(device, &core, &ip, &driver, 8), EOPNOTSUPP);
 	REFUSES(core.comp_mask, 1, EINVAL);
 	REFUSES(core.qp_handle, 999, EINVAL);
-	REFUSES(core.flow_attr.size, sizeof(good.ip) + 8, EINVAL);
-	REFUSES(core.flow_attr.size, sizeof(good.ip) - 8, EINVAL);
-	REFUSES(core.flow_attr.num_of_specs, 2, EINVAL);
-	REFUSES(core.flow_attr.num_of_specs, 11, EINVAL);
-	REFUSES(core.flow_attr.reserved[0], 1, EINVAL);
-	REFUSES(ip.size, sizeof(good.ip) - 8, EINVAL); /* what is left is no spec */
+	REFUSES(attr->size, sizeof(ip) + 8, EINVAL);
+	REFUSES(attr->size, sizeof(ip) - 8, EINVAL);
+	REFUSES(attr->num_of_specs, 2, EINVAL);
+	REFUSES(attr->num_of_specs, 11, EINVAL);
+	REFUSES(attr->reserved[0], 1, EINVAL);
+	REFUSES(ip.size, sizeof(ip) - 8, EINVAL); /* what is left is no spec */
 	REFUSES(ip.size, 4, EINVAL);
 	REFUSES(ip.type, IBV_FLOW_SPEC_IPV6, EINVAL);
 	REFUSES(ip.type, IBV_FLOW_SPEC_VXLAN_TUNNEL, EINVAL);

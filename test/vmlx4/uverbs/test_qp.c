@@ -107,19 +107,15 @@ test_rounding(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
-struct raw_qp {
-	struct ib_uverbs_create_qp core;
-	struct mlx4_ib_create_qp driver;
-};
-
 static int
-create_raw(struct device *device, struct raw_qp request)
+create_raw(struct device *device, const struct ib_uverbs_create_qp *core,
+	const struct mlx4_ib_create_qp *driver)
 {
 	struct ib_uverbs_create_qp_resp reply;
 	struct ib_uverbs_destroy_qp destroy;
 	uint32_t events[2];
-	int ret = write_plain(device->ctx, IB_USER_VERBS_CMD_CREATE_QP, &request,
-		sizeof(request), &reply, sizeof(reply));
+	int ret = write_mlx4(device->ctx, IB_USER_VERBS_CMD_CREATE_QP, core, sizeof(*core),
+		driver, sizeof(*driver), &reply, sizeof(reply));
 
 	if (ret != 0)
 		return ret;
@@ -135,20 +131,23 @@ test_illegal_requests(void **state)
 	struct device *device = *state;
 	struct ibv_cq *cq = device_cq(device, 15);
 	uint64_t memory = (uintptr_t)device_memory(16384);
-	struct raw_qp good = {
-		.core = { .pd_handle = device->pd->handle, .send_cq_handle = cq->handle,
-			.recv_cq_handle = cq->handle, .max_send_wr = 4, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1, .qp_type = IBV_QPT_RAW_PACKET },
-		.driver = { .buf_addr = memory, .db_addr = memory + 12288,
-			.log_sq_bb_count = 6, .log_sq_stride = 6 },
-	}, bad;
+	struct ib_uverbs_create_qp core = {
+		.pd_handle = device->pd->handle, .send_cq_handle = cq->handle,
+		.recv_cq_handle = cq->handle, .max_send_wr = 4, .max_recv_wr = 1,
+		.max_send_sge = 1, .max_recv_sge = 1, .qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct mlx4_ib_create_qp driver = {
+		.buf_addr = memory, .db_addr = memory + 12288, .log_sq_bb_count = 6,
+		.log_sq_stride = 6,
+	};
 
 #define REFUSES(member, value, error) do { \
-	bad = good; \
-	bad.member = value; \
-	assert_int_equal(create_raw(device, bad), error); \
+	uint64_t good = member; \
+	member = value; \
+	assert_int_equal(create_raw(device, &core, &driver), error); \
+	member = good; \
 } while (0)
-	assert_int_equal(create_raw(device, good), 0);
+	assert_int_equal(create_raw(device, &core, &driver), 0);
 	REFUSES(core.pd_handle, 999, EINVAL);
 	REFUSES(core.pd_handle, cq->handle, EINVAL);
 	REFUSES(core.send_cq_handle, 999, EINVAL);
