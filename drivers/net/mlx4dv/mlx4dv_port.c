@@ -238,8 +238,11 @@ mdv_port_open(struct mdv_priv *priv)
 	ret = mdv_mr_init(priv);
 	if (ret == 0)
 		ret = mdv_intr_init(priv);
-	if (ret == 0)
+	if (ret == 0) {
+		/* What the interface missed so far was never this port's to receive. */
+		mdv_stats_reset(priv->dev);
 		return 0;
+	}
 fail:
 	mdv_port_close(priv);
 	return ret;

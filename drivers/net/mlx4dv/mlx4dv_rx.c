@@ -201,7 +201,7 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 	uint32_t headroom = rx_headroom(rxq);
 	uint32_t room = rte_pktmbuf_data_room_size(rxq->mp);
 	struct dvq_data_seg *seg;
-	uint32_t i, s, lkey;
+	uint32_t i, s, lkey, front;
 
 	if (room <= headroom || nb_segs > rq->max_sge)
 		return -EINVAL;
@@ -218,8 +218,9 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 			mdv_rx_ring_drain(rxq, ring);
 			return -EFAULT;
 		}
-		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + headroom, lkey,
-			       room - headroom);
+		/* Only the first segment has headroom. */
+		front = s == 0 ? headroom : 0;
+		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + front, lkey, room - front);
 		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
 			dvq_rq_terminate(seg + 1);
 	}
@@ -485,13 +486,13 @@ rx_replace_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **
 		return false;
 	memcpy(old, elts, n * sizeof(*old));
 	for (i = 0; i < n; i++)
-		if (unlikely(!rx_replace(rxq, &seg[i], &elts[i], fresh[i], headroom)))
+		if (unlikely(!rx_replace(rxq, &seg[i], &elts[i], fresh[i], i == 0 ? headroom : 0)))
 			break;
 	if (likely(i == n))
 		return true;
 	/* The old ones stay after all; they had a key when they were posted. */
 	for (s = 0; s < i; s++)
-		rx_replace(rxq, &seg[s], &elts[s], old[s], headroom);
+		rx_replace(rxq, &seg[s], &elts[s], old[s], s == 0 ? headroom : 0);
 	for (s = 0; s < n; s++)
 		rte_mempool_put(rxq->mp, fresh[s]);
 	return false;
@@ -533,6 +534,7 @@ rx_one_scattered(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe
 	for (s = 1; s < n; s++) {
 		room = be32toh(wqe[s].byte_count);
 		rx_rearm(segs[s], rxq->rearm);
+		segs[s]->data_off = 0;
 		segs[s]->ol_flags = 0;
 		segs[s]->data_len = (uint16_t)RTE_MIN(rest, room);
 		rest -= segs[s]->data_len;

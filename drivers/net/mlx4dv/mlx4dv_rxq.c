@@ -33,10 +33,9 @@ mdv_rx_offloads(const struct mdv_priv *priv)
 /* ---- frame sizes ---- */
 
 static uint32_t
-buffer_size(const struct rte_mempool *mp)
+buffer_size(struct rte_mempool *mp)
 {
-	return (uint32_t)rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)mp) -
-		RTE_PKTMBUF_HEADROOM;
+	return (uint32_t)rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;
 }
 
 /* log2 of the segments that a frame of the MTU needs, or -EINVAL. */
@@ -45,9 +44,14 @@ segments_log2(const struct mdv_rxq *rxq, uint16_t mtu)
 {
 	bool scatter = (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 	uint32_t frame = (uint32_t)mtu + MDV_FRAME_OVERHEAD;
+	uint32_t room = rte_pktmbuf_data_room_size(rxq->mp);
 	uint32_t size = buffer_size(rxq->mp);
-	uint32_t n = rte_align32pow2((frame + size - 1) / size);
+	uint32_t n = 1;
 
+	/* Only the first segment has headroom. */
+	if (frame > size)
+		n += (frame - size + room - 1) / room;
+	n = rte_align32pow2(n);
 	if (n == 1 || (scatter && n <= MDV_RX_MAX_SGE))
 		return (int)rte_log2_u32(n);
 	if (scatter)

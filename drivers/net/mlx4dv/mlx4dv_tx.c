@@ -15,9 +15,6 @@
 #define TX_SIGNAL_EVERY 32    /* packets per completion */
 #define TX_FREE_BULK 64       /* mbufs given back to a pool at a time */
 
-/* A NOP that asks for the CQE of packets before it finds a block free. */
-#define TX_SPARE_BLOCKS 1u
-
 #define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | \
 	RTE_MBUF_F_TX_OUTER_IP_CKSUM)
 
@@ -326,20 +323,38 @@ enum tx_result {
 	TX_NO_ROOM,
 };
 
+/*
+ * Room for @blocks? A packet that takes the last one asks for the CQE itself, so
+ * that behind any other there is room for a NOP that does.
+ */
+static inline bool
+tx_take_room(const struct dvq_sq *sq, uint32_t blocks, uint32_t *flags)
+{
+	uint32_t room = dvq_sq_room(sq);
+
+	if (unlikely(room <= blocks)) {
+		*flags |= DVQ_CTRL_CQE;
+		return room == blocks;
+	}
+	return true;
+}
+
 /* A chain. Its empty segments take no part: they have nothing to say. */
 static __rte_noinline enum tx_result
-tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags, uint32_t *length)
+tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags, uint32_t *length)
 {
 	struct dvq_sq *sq = &txq->sq;
 	const struct rte_mbuf *seg;
 	struct dvq_wqe wqe;
+	uint32_t segs = 0;
 	uint32_t lkey;
 
 	*length = tx_chain_length(txq, m);
 	if (*length == 0)
 		return TX_DROPPED;
-	if (dvq_sq_room(sq) < TX_SPARE_BLOCKS +
-	    dvq_sq_blocks((1u + m->nb_segs) * DVQ_WQE_UNIT))
+	for (seg = m; seg != NULL; seg = seg->next)
+		segs += seg->data_len != 0;
+	if (!tx_take_room(sq, dvq_sq_blocks((1 + segs) * DVQ_WQE_UNIT), flags))
 		return TX_NO_ROOM;
 	dvq_wqe_begin(&wqe, sq);
 	for (seg = m; seg != NULL; seg = seg->next) {
@@ -353,13 +368,13 @@ tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags, uint32_t 
 		}
 		dvq_wqe_data(&wqe, rte_pktmbuf_mtod(seg, uintptr_t), lkey, seg->data_len);
 	}
-	txq->elts[tx_end_wqe(txq, &wqe, m, flags) & (sq->bb_cnt - 1)] = m;
+	txq->elts[tx_end_wqe(txq, &wqe, m, *flags) & (sq->bb_cnt - 1)] = m;
 	return TX_POSTED;
 }
 
-/* The packet that most are: one segment, one block. Room was checked. */
+/* The packet that most are: one segment, one block. */
 static inline enum tx_result
-tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
+tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags)
 {
 	struct dvq_sq *sq = &txq->sq;
 	struct dvq_wqe wqe;
@@ -374,9 +389,11 @@ tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 		txq->stats.drop_unregistered++;
 		return TX_DROPPED;
 	}
+	if (unlikely(!tx_take_room(sq, 1, flags)))
+		return TX_NO_ROOM;
 	dvq_wqe_begin(&wqe, sq);
 	dvq_wqe_data(&wqe, rte_pktmbuf_mtod(m, uintptr_t), lkey, m->data_len);
-	txq->elts[tx_end_wqe(txq, &wqe, m, flags) & (sq->bb_cnt - 1)] = m;
+	txq->elts[tx_end_wqe(txq, &wqe, m, *flags) & (sq->bb_cnt - 1)] = m;
 	return TX_POSTED;
 }
 
@@ -387,7 +404,6 @@ tx_room(const struct mdv_txq *txq, uint32_t n)
 	uint32_t room = dvq_sq_room(&txq->sq);
 	uint32_t packets = txq->nb_desc - txq->inflight;
 
-	room = room > TX_SPARE_BLOCKS ? room - TX_SPARE_BLOCKS : 0;
 	room = RTE_MIN(room, packets);
 	return RTE_MIN(room, n);
 }
@@ -426,14 +442,10 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		if (i == room - 1 || txq->unsignalled >= TX_SIGNAL_EVERY - 1)
 			flags = DVQ_CTRL_CQE;
 		len = m->data_len;
-		if (likely(m->nb_segs == 1)) {
-			/* Chains before it may have taken more than their share. */
-			if (unlikely(dvq_sq_room(&txq->sq) <= TX_SPARE_BLOCKS))
-				break;
-			result = tx_post_one(txq, m, flags);
-		} else {
-			result = tx_post_chain(txq, m, flags, &len);
-		}
+		if (likely(m->nb_segs == 1))
+			result = tx_post_one(txq, m, &flags);
+		else
+			result = tx_post_chain(txq, m, &flags, &len);
 		if (unlikely(result != TX_POSTED)) {
 			if (result == TX_NO_ROOM)
 				break;
