@@ -23,8 +23,8 @@
 #define TUNNEL(i) (((i) & 0x80) != 0)
 
 #define L3(i, prefix) \
-	(IS_IPV4(i) ? (HAS_OPT(i) ? prefix ## L3_IPV4_EXT : prefix ## L3_IPV4_EXT_UNKNOWN) : \
-	 IS_IPV6(i) ? prefix ## L3_IPV6_EXT_UNKNOWN : 0)
+	(IS_IPV4(i) ? (HAS_OPT(i) ? prefix ## L3_IPV4_EXT : prefix ## L3_IPV4) : \
+	 IS_IPV6(i) ? (IS_FRAG(i) ? prefix ## L3_IPV6_EXT : prefix ## L3_IPV6_EXT_UNKNOWN) : 0)
 
 /* A first fragment shows its L4 header too, but is no whole L4 packet. */
 #define L4(i, prefix) \
@@ -46,8 +46,9 @@ const uint32_t mdv_ptype_table[256] = { P64(0), P64(64), P64(128), P64(192) };
 
 static const uint32_t ptypes[] = {
 	RTE_PTYPE_L2_ETHER,
+	RTE_PTYPE_L3_IPV4,
 	RTE_PTYPE_L3_IPV4_EXT,
-	RTE_PTYPE_L3_IPV4_EXT_UNKNOWN,
+	RTE_PTYPE_L3_IPV6_EXT,
 	RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
 	RTE_PTYPE_L4_FRAG,
 	RTE_PTYPE_L4_NONFRAG,
@@ -58,8 +59,10 @@ static const uint32_t ptypes[] = {
 
 static const uint32_t tunnel_ptypes[] = {
 	RTE_PTYPE_L2_ETHER,
+	RTE_PTYPE_L3_IPV4,
 	RTE_PTYPE_L3_IPV4_EXT,
 	RTE_PTYPE_L3_IPV4_EXT_UNKNOWN,
+	RTE_PTYPE_L3_IPV6_EXT,
 	RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
 	RTE_PTYPE_L4_FRAG,
 	RTE_PTYPE_L4_NONFRAG,
@@ -67,8 +70,9 @@ static const uint32_t tunnel_ptypes[] = {
 	RTE_PTYPE_L4_UDP,
 	RTE_PTYPE_TUNNEL_VXLAN,
 	RTE_PTYPE_INNER_L2_ETHER,
+	RTE_PTYPE_INNER_L3_IPV4,
 	RTE_PTYPE_INNER_L3_IPV4_EXT,
-	RTE_PTYPE_INNER_L3_IPV4_EXT_UNKNOWN,
+	RTE_PTYPE_INNER_L3_IPV6_EXT,
 	RTE_PTYPE_INNER_L3_IPV6_EXT_UNKNOWN,
 	RTE_PTYPE_INNER_L4_FRAG,
 	RTE_PTYPE_INNER_L4_NONFRAG,
