@@ -107,7 +107,7 @@ vmlx4_cq_claim(struct vmlx4_cq *cq)
 	}
 	cqe = (struct vmlx4_hw_cqe *)(void *)(cqe_at(cq, cq->pi) +
 		VMLX4_HW_CQE_OFFSET(cq->cqe_size));
-	__builtin_prefetch(cqe_at(cq, cq->pi + 4), 1);
+	vmlx4_prefetch_write(cqe_at(cq, cq->pi + 4));
 	return cqe;
 }
 

@@ -22,6 +22,20 @@
 #define VMLX4_MAX_SEGS 63
 #define VMLX4_MAX_FRAME 65535u      /* that the model assembles */
 
+/*
+ * Fetch a line to write it. The program's core has read it, and a plain
+ * prefetch would leave it there. Processors without the instruction skip it.
+ */
+static inline void
+vmlx4_prefetch_write(const void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const uint8_t *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 /* ---- big-endian words of the program's memory ---- */
 
 /* Orders: a dword that hands memory over, before the reads of that memory. */

@@ -4,6 +4,7 @@
 
 /* Receive buffers are fetched this many WQEs before a frame needs them. */
 #define RQ_LOOKAHEAD 6
+#define RQ_WQE_AHEAD 256 /* bytes from there to the WQEs fetched meanwhile */
 
 static struct vmlx4_adapter *
 rq_adapter(const struct vmlx4_rq *rq)
@@ -156,8 +157,8 @@ rq_prefetch(const struct vmlx4_rq *rq)
 		return;
 	seg = rq_wqe(rq, rq->ci + RQ_LOOKAHEAD);
 	/* A wrong address costs nothing here: a prefetch does not fault. */
-	__builtin_prefetch((const void *)(uintptr_t)be64toh(seg->addr), 1);
-	__builtin_prefetch((const uint8_t *)seg + 2 * VMLX4_HW_CHUNK, 0);
+	vmlx4_prefetch_write((const void *)(uintptr_t)be64toh(seg->addr));
+	__builtin_prefetch((const uint8_t *)seg + RQ_WQE_AHEAD);
 }
 
 static void

@@ -6,8 +6,8 @@
 #include "internal.h"
 
 /* WQEs, and the frames they point to, are fetched this far ahead. */
-#define SQ_WQE_AHEAD 8
-#define SQ_FRAME_AHEAD 4
+#define SQ_WQE_AHEAD 10
+#define SQ_FRAME_AHEAD 5
 
 static uint8_t *
 sq_wqe(const struct vmlx4_sq *sq, uint32_t index)
@@ -281,9 +281,14 @@ sq_plain_frame(struct vmlx4_qp *qp, const struct vmlx4_hw_ctrl *ctrl, uint32_t d
 static inline void
 sq_prefetch(const struct vmlx4_sq *sq)
 {
+	uint32_t ahead = sq->ci + SQ_FRAME_AHEAD;
+	const uint8_t *wqe = sq_wqe(sq, ahead);
 	const struct vmlx4_hw_data *seg = (const struct vmlx4_hw_data *)(const void *)
-		(sq_wqe(sq, sq->ci + SQ_FRAME_AHEAD) + sizeof(struct vmlx4_hw_ctrl));
+		(wqe + sizeof(struct vmlx4_hw_ctrl));
 
+	/* What is not posted yet is left to the driver that is about to write it. */
+	if ((wqe[0] >> 7) != ((ahead & sq->wqe_cnt) != 0))
+		return;
 	__builtin_prefetch(sq_wqe(sq, sq->ci + SQ_WQE_AHEAD));
 	/* Perhaps not even a segment: a prefetch does not fault. */
 	__builtin_prefetch((const void *)(uintptr_t)be64toh(seg->addr));

@@ -169,15 +169,24 @@ steer_multicast(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 	return n;
 }
 
+/*
+ * In registers: assembled in memory and read back as one word it would wait
+ * for every store before it, also those to the program's cold buffers.
+ */
+static inline uint64_t
+mac_word(const uint8_t *frame)
+{
+	return (uint64_t)vmlx4_be32(frame) << 16 | vmlx4_be16(frame + 4);
+}
+
 /* First match, remembered while rules look at the MAC only. */
 static struct vmlx4_flow *
 find_unicast(struct vmlx4_port *port, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed)
 {
 	struct vmlx4_flow *flow;
-	uint64_t mac = 0;
+	uint64_t mac = mac_word(frame);
 
-	memcpy(&mac, frame, 6);
 	if (likely(port->steering.flow != NULL && port->steering.mac == mac))
 		return port->steering.flow;
 	TAILQ_FOREACH(flow, &port->flows, port_next)
