@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TEST_PMD_INTERNAL_H_
+#define TEST_PMD_INTERNAL_H_
+
+/* Between the files of the harness. */
+
+void eal_start(const char *megabytes);
+void eal_stop(void);
+void test_running(const char *name);
+void pools_release_all(void);
+void ports_close_all(void);
+void captures_stop(void);
+
+#endif /* TEST_PMD_INTERNAL_H_ */
