@@ -7,4 +7,11 @@
 set -eu
 . "$(dirname "$0")/common.sh"
 
-exec /usr/bin/python3 -m pytest -p no:cacheprovider --rootdir=test -q "$@" test
+# Everything, unless an argument names files, folders or single tests.
+all=test
+for argument; do
+	[ ! -e "${argument%%::*}" ] || all=
+done
+
+# shellcheck disable=SC2086 # nothing, or one word
+exec /usr/bin/python3 -m pytest -p no:cacheprovider --rootdir=test -q "$@" $all

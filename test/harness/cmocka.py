@@ -17,7 +17,16 @@ import pytest
 from mlx4dvlib import build
 
 TIMEOUT = 300
-DECLARATION = re.compile(r"\bcmocka_unit_test\w*\s*\(\s*(\w+)")
+DECLARER = r"cmocka_unit_test\w*"
+MACRO = re.compile(r"^#\s*define\s+(\w+)\(.*?\)[\s\\]*" + DECLARER, re.M)
+
+
+def declared(text):
+    """The names of the tests in a source, in order; also those declared through
+    a macro that the source defines for that."""
+    declarers = "|".join([DECLARER, *MACRO.findall(text)])
+    text = re.sub(r"^#\s*define(.*\\\n)*.*", "", text, flags=re.M)
+    return list(dict.fromkeys(re.findall(r"\b(?:%s)\s*\(\s*(\w+)" % declarers, text)))
 
 
 def introspect(what):
@@ -31,7 +40,7 @@ def programs():
     registered = {}
     for test in introspect("tests"):
         for word in test["cmd"]:
-            registered[word] = test["cmd"], test["env"]
+            registered[str(build.build_dir() / word)] = test["cmd"], test["env"]
     found = {}
     for target in introspect("targets"):
         if target["type"] == "executable":
@@ -52,8 +61,7 @@ class CmockaFile(pytest.File):
     _report = None
 
     def collect(self):
-        names = dict.fromkeys(DECLARATION.findall(self.path.read_text()))
-        for name in names:
+        for name in declared(self.path.read_text()):
             yield CmockaItem.from_parent(self, name=name)
         yield CmockaProgram.from_parent(self, name="program")
 
@@ -73,7 +81,8 @@ class CmockaFile(pytest.File):
                                    CMOCKA_XML_FILE=os.path.join(folder, "%g.xml"))
                 run = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                     errors="replace", timeout=TIMEOUT, cwd=folder, check=False)
+                                     errors="replace", timeout=TIMEOUT, cwd=build.build_dir(),
+                                     check=False)
                 self._report = run.returncode, run.stdout, read_results(folder)
         return self._report
 
