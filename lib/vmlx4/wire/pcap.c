@@ -18,14 +18,19 @@
  * Capture files. in= is replayed once, out= takes what the port sends.
  *
  * A real wire has no flow control, but a replay that loses frames is useless
- * as test input. So the sender of a replay is polite: it starts when the link
- * is up and the port's flow rules have stood unchanged for a moment (a driver
- * adds its rules one by one; with stepping, the caller decides the moment), and
- * a frame whose receive queue has no WQE is tried again later and not counted
- * in rx_no_wqe. A frame that no rule wants is lost and counted as on any wire.
+ * as test input. So the sender of a replay is polite:
+ * - It starts when the link is up and the port has had the same flow rules for
+ *   SETTLE_NS: a driver adds them one by one.
+ * - A frame whose receive queue has no WQE is tried again later and not counted
+ *   in rx_no_wqe.
+ * - A frame that no rule wants is tried again while the rules are younger than
+ *   PATIENCE_NS: the rule for it (promiscuous mode) may be yet to come. Then it
+ *   is lost and counted in rx_no_rule, as on any wire.
+ * With stepping the caller decides the moment: no rule is too young.
  */
 
 #define SETTLE_NS 200000000ull
+#define PATIENCE_NS 10000000000ull /* testpmd waits 9 s for its links first */
 #define FRAME_MAX 65535
 
 struct pcap_wire {
@@ -35,7 +40,8 @@ struct pcap_wire {
 	struct pcap_pkthdr *header;
 	unsigned long number;      /* of that frame, from 1 as tcpdump -# counts */
 	const struct vmlx4_flow *first, *last; /* the rules when last looked at */
-	uint64_t settled;          /* ns: start no earlier */
+	uint64_t changed;          /* ns: when they were seen to change */
+	bool settled;
 	pcap_t *out;
 	pcap_dumper_t *dump;
 	bool dirty;                /* written and not flushed */
@@ -106,7 +112,6 @@ receiver_ready(struct pcap_wire *pw)
 	struct vmlx4_port *port = pw->wire.port;
 	const struct vmlx4_flow *first = TAILQ_FIRST(&port->flows);
 	const struct vmlx4_flow *last = TAILQ_LAST(&port->flows, vmlx4_flow_list);
-	uint64_t now;
 
 	if (first == NULL || !port->active) {
 		pw->first = NULL;
@@ -114,18 +119,35 @@ receiver_ready(struct pcap_wire *pw)
 	}
 	if (port->adapter->options.step)
 		return true;
-	if (first == pw->first && last == pw->last && pw->settled == 0)
-		return true;
-	now = now_ns(CLOCK_MONOTONIC);
 	if (first != pw->first || last != pw->last) {
 		pw->first = first;
 		pw->last = last;
-		pw->settled = now + SETTLE_NS;
+		pw->changed = now_ns(CLOCK_MONOTONIC);
+		pw->settled = false;
 		return false;
 	}
-	if (now < pw->settled)
+	if (!pw->settled)
+		pw->settled = now_ns(CLOCK_MONOTONIC) - pw->changed >= SETTLE_NS;
+	return pw->settled;
+}
+
+/* Does the frame have to wait? Then its failed delivery counts nowhere. */
+static bool
+undelivered(struct pcap_wire *pw, const struct vmlx4_port_stats *before)
+{
+	struct vmlx4_port *port = pw->wire.port;
+
+	/* When one of several receivers took it, a second try would repeat it. */
+	if (port->stats.rx_frames != before->rx_frames)
 		return false;
-	pw->settled = 0;
+	if (port->stats.rx_no_wqe != before->rx_no_wqe) {
+		port->stats.rx_no_wqe = before->rx_no_wqe;
+		return true;
+	}
+	if (port->stats.rx_no_rule == before->rx_no_rule || port->adapter->options.step ||
+			now_ns(CLOCK_MONOTONIC) - pw->changed >= PATIENCE_NS)
+		return false;
+	port->stats.rx_no_rule = before->rx_no_rule;
 	return true;
 }
 
@@ -173,20 +195,16 @@ static unsigned int
 pcap_wire_poll(struct vmlx4_wire *wire, unsigned int budget)
 {
 	struct pcap_wire *pw = (struct pcap_wire *)wire;
-	struct vmlx4_port_stats *stats = &wire->port->stats;
 	unsigned int count = 0;
 
 	if (pw->in == NULL || !receiver_ready(pw))
 		return 0;
 	while (count < budget && next_frame(pw)) {
-		uint64_t no_wqe = stats->rx_no_wqe, delivered = stats->rx_frames;
+		const struct vmlx4_port_stats before = wire->port->stats;
 
 		vmlx4_port_receive(wire->port, pw->frame, pw->header->caplen);
-		/* When one of several receivers took it, a second try would repeat it. */
-		if (stats->rx_no_wqe != no_wqe && stats->rx_frames == delivered) {
-			stats->rx_no_wqe = no_wqe;
+		if (undelivered(pw, &before))
 			break;
-		}
 		pw->frame = NULL;
 		count++;
 	}

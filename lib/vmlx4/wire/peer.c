@@ -43,7 +43,7 @@ struct vmlx4_wire *
 vmlx4_wire_peer_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
 	size_t error_size)
 {
-	struct peer *peer = calloc(1, sizeof(*peer));
+	struct peer *peer = vmlx4_zalloc(sizeof(*peer));
 
 	if (peer == NULL) {
 		snprintf(error, error_size, "wire: %s", strerror(ENOMEM));

@@ -14,6 +14,7 @@ struct mock_frame mock_frames[MOCK_FRAMES];
 unsigned int mock_count;
 unsigned int mock_updates;
 unsigned int mock_room;
+bool mock_unwanted;
 
 void
 mock_reset(const char *text)
@@ -26,6 +27,7 @@ mock_reset(const char *text)
 	mock_count = 0;
 	mock_updates = 0;
 	mock_room = MOCK_FRAMES;
+	mock_unwanted = false;
 	memset(&mock_adapter, 0, sizeof(mock_adapter));
 	assert_int_equal(vmlx4_options_parse(text, &mock_adapter.options, error,
 		sizeof(error)), 0);
@@ -55,6 +57,10 @@ vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 
 	if (length > vmlx4_port_max_frame(port)) {
 		port->stats.rx_oversize++;
+		return;
+	}
+	if (mock_unwanted) {
+		port->stats.rx_no_rule++;
 		return;
 	}
 	if (mock_room == 0) {

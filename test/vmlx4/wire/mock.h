@@ -20,6 +20,7 @@ extern struct mock_frame mock_frames[MOCK_FRAMES];
 extern unsigned int mock_count;
 extern unsigned int mock_updates; /* calls of vmlx4_port_update() */
 extern unsigned int mock_room;    /* frames that find a WQE */
+extern bool mock_unwanted;        /* no rule wants any frame */
 
 /* Two ports, active, without frames; ports and options as "text" says. */
 void mock_reset(const char *text);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +19,21 @@
 
 static char folder[] = "vmlx4-pcap-XXXXXX";
 static char in_name[PATH_MAX], out_name[PATH_MAX], error[PATH_MAX + 256];
+
+/* Takes the place of libc's: the test moves the clock instead of waiting. */
+static unsigned long skew_ms;
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int ret = syscall(SYS_clock_gettime, clock, now);
+
+	now->tv_sec += skew_ms / 1000;
+	now->tv_nsec += skew_ms % 1000 * 1000000;
+	now->tv_sec += now->tv_nsec / 1000000000;
+	now->tv_nsec %= 1000000000;
+	return ret;
+}
 
 /* Frame i has a length and bytes of its own. */
 static size_t
@@ -114,7 +131,6 @@ waits_until_the_rules_stand(void **state)
 {
 	struct vmlx4_flow rules[2] = { { .priority = 1 }, { .priority = 2 } };
 	struct vmlx4_wire *wire;
-	unsigned int i;
 
 	(void)state;
 	mock_reset("ports=1 mtu=9000");
@@ -123,17 +139,75 @@ waits_until_the_rules_stand(void **state)
 	assert_non_null(wire);
 	mock_add_rule(&rules[0]);
 	assert_int_equal(wire->ops->poll(wire, 8), 0);
-	usleep(150000);
+	skew_ms += 150;
 	/* A second rule begins the wait anew. */
 	mock_add_rule(&rules[1]);
 	assert_int_equal(wire->ops->poll(wire, 8), 0);
-	usleep(100000);
+	skew_ms += 100;
 	assert_int_equal(wire->ops->poll(wire, 8), 0);
-	for (i = 0; i < 100 && mock_count == 0; i++) {
-		usleep(10000);
-		wire->ops->poll(wire, 8);
-	}
+	skew_ms += 100;
+	assert_int_equal(wire->ops->poll(wire, 8), 3);
 	expect_frames(0, 3);
+	vmlx4_wire_close(wire);
+}
+
+static void
+poll_for(struct vmlx4_wire *wire, unsigned int ms)
+{
+	unsigned int i;
+
+	for (i = 0; i < ms / 100; i++) {
+		wire->ops->poll(wire, 8);
+		skew_ms += 100;
+	}
+}
+
+static void
+waits_for_a_rule_but_not_for_ever(void **state)
+{
+	struct vmlx4_flow rules[2] = { { .priority = 1 }, { .priority = 2 } };
+	struct vmlx4_port *port = &mock_adapter.ports[0];
+	struct vmlx4_wire *wire;
+
+	(void)state;
+	mock_reset("ports=1 mtu=9000");
+	write_capture(in_name, DLT_EN10MB, 12, 0);
+	wire = open_wire(in_name, "", port);
+	assert_non_null(wire);
+	mock_add_rule(&rules[0]);
+	mock_unwanted = true;
+	poll_for(wire, 9000);
+	assert_int_equal(port->stats.rx_no_rule, 0);
+	/* The rule that wants them comes late, as promiscuous mode does. */
+	mock_add_rule(&rules[1]);
+	mock_unwanted = false;
+	mock_room = 5;
+	poll_for(wire, 600);
+	expect_frames(0, 5);
+	/* What nobody has wanted for long is lost, and counted. */
+	mock_unwanted = true;
+	poll_for(wire, 11000);
+	assert_int_equal(port->stats.rx_no_rule, 7);
+	assert_int_equal(port->stats.rx_no_wqe, 0);
+	expect_frames(0, 5);
+	vmlx4_wire_close(wire);
+}
+
+static void
+stepping_knows_no_patience(void **state)
+{
+	struct vmlx4_flow rule = { .priority = 1 };
+	struct vmlx4_wire *wire;
+
+	(void)state;
+	mock_reset("ports=1 step mtu=9000");
+	write_capture(in_name, DLT_EN10MB, 3, 0);
+	wire = open_wire(in_name, "", &mock_adapter.ports[0]);
+	assert_non_null(wire);
+	mock_add_rule(&rule);
+	mock_unwanted = true;
+	assert_int_equal(wire->ops->poll(wire, 8), 3);
+	assert_int_equal(mock_adapter.ports[0].stats.rx_no_rule, 3);
 	vmlx4_wire_close(wire);
 }
 
@@ -278,6 +352,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replays_in_order_and_loses_nothing),
 		cmocka_unit_test(waits_until_the_rules_stand),
+		cmocka_unit_test(waits_for_a_rule_but_not_for_ever),
+		cmocka_unit_test(stepping_knows_no_patience),
 		cmocka_unit_test(writes_what_the_port_sends),
 		cmocka_unit_test(a_check_leaves_nothing_behind),
 		cmocka_unit_test(refuses_bad_captures),
