@@ -156,7 +156,7 @@ adapter_ports(struct vmlx4_adapter *adapter, char *error, size_t error_size)
 static struct vmlx4_adapter *
 adapter_new(void)
 {
-	struct vmlx4_adapter *adapter = calloc(1, sizeof(*adapter));
+	struct vmlx4_adapter *adapter = vmlx4_zalloc(sizeof(*adapter));
 	const char *text = getenv(VMLX4_OPTIONS_ENV);
 	char error[512] = "out of memory";
 

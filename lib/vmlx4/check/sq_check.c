@@ -64,7 +64,7 @@ vmlx4_sq_check_new(const struct vmlx4_qp *qp)
 {
 	size_t blocks = ((size_t)qp->sq.wqe_cnt << qp->sq.stride_shift) / VMLX4_HW_CHUNK;
 
-	return calloc(1, sizeof(struct vmlx4_sq_check) + blocks * sizeof(uint32_t));
+	return vmlx4_zalloc(sizeof(struct vmlx4_sq_check) + blocks * sizeof(uint32_t));
 }
 
 void

@@ -383,7 +383,7 @@ engine_spawn(struct vmlx4_engine *engine)
 int
 vmlx4_engine_start(struct vmlx4_adapter *adapter)
 {
-	struct vmlx4_engine *engine = calloc(1, sizeof(*engine));
+	struct vmlx4_engine *engine = vmlx4_zalloc(sizeof(*engine));
 	int ret;
 
 	if (engine == NULL)

@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "../options.h"
@@ -29,6 +31,21 @@
 #define VMLX4_CQ_TABLE (1u << 16)
 #define VMLX4_MR_TABLE (1u << 19)
 #define VMLX4_RSS_KEY 40
+
+/*
+ * Zeroed memory that shares no cache line (nor the pair that a processor
+ * fetches) with other memory of the heap. The heap is the program's: what its
+ * cores write must not lie beside what the engine reads for every packet.
+ * free() releases it.
+ */
+static inline void *
+vmlx4_zalloc(size_t size)
+{
+	size_t whole = (size + 127) & ~(size_t)127;
+	void *p = aligned_alloc(128, whole);
+
+	return p == NULL ? NULL : memset(p, 0, whole);
+}
 
 struct vmlx4_adapter;
 struct vmlx4_context;

@@ -89,7 +89,7 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 
 	if (adapter->options.deny_open)
 		return -EACCES;
-	ctx = calloc(1, sizeof(*ctx));
+	ctx = vmlx4_zalloc(sizeof(*ctx));
 	if (ctx == NULL)
 		return -ENOMEM;
 	ctx->adapter = adapter;

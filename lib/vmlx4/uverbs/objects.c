@@ -59,7 +59,7 @@ handle_alloc(struct vmlx4_context *ctx, uint32_t *handle)
 void *
 vmlx4_obj_new(struct vmlx4_context *ctx, enum vmlx4_obj_type type, size_t size)
 {
-	struct vmlx4_obj *obj = calloc(1, size);
+	struct vmlx4_obj *obj = vmlx4_zalloc(size);
 
 	if (obj == NULL || handle_alloc(ctx, &obj->handle) < 0) {
 		free(obj);

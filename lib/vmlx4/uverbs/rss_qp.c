@@ -77,7 +77,7 @@ vmlx4_rss_parse(struct vmlx4_qp *qp, const struct vmlx4_cmd *cmd)
 	ret = hash_fields(driver.rx_hash_fields_mask, &fields);
 	if (ret < 0)
 		return ret;
-	qp->rss = calloc(1, sizeof(*qp->rss));
+	qp->rss = vmlx4_zalloc(sizeof(*qp->rss));
 	if (qp->rss == NULL)
 		return -ENOMEM;
 	qp->rss->fields = fields;
