@@ -372,11 +372,13 @@ tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags, uint32_t
 	return TX_POSTED;
 }
 
-/* The packet that most are: one segment, one block. */
+/*
+ * The packet that most are: one segment, one block. @sq is the burst's own copy,
+ * which stays in registers across the barriers.
+ */
 static inline enum tx_result
-tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags)
+tx_post_one(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *m, uint32_t *flags)
 {
-	struct dvq_sq *sq = &txq->sq;
 	struct dvq_wqe wqe;
 	uint32_t lkey;
 
@@ -384,16 +386,17 @@ tx_post_one(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags)
 		txq->stats.drop_size++;
 		return TX_DROPPED;
 	}
+	if (unlikely(!tx_take_room(sq, 1, flags)))
+		return TX_NO_ROOM;
 	lkey = tx_lkey(txq, m);
 	if (unlikely(lkey == MDV_LKEY_NONE)) {
 		txq->stats.drop_unregistered++;
 		return TX_DROPPED;
 	}
-	if (unlikely(!tx_take_room(sq, 1, flags)))
-		return TX_NO_ROOM;
+	txq->elts[sq->pi & (sq->bb_cnt - 1)] = m;
 	dvq_wqe_begin(&wqe, sq);
 	dvq_wqe_data(&wqe, rte_pktmbuf_mtod(m, uintptr_t), lkey, m->data_len);
-	txq->elts[tx_end_wqe(txq, &wqe, m, *flags) & (sq->bb_cnt - 1)] = m;
+	tx_end_wqe(txq, &wqe, m, *flags);
 	return TX_POSTED;
 }
 
@@ -423,9 +426,10 @@ uint16_t
 mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mdv_txq *txq = queue;
+	struct dvq_sq sq;
 	uint64_t packets = 0;
 	uint64_t bytes = 0;
-	uint32_t room, i, len, flags;
+	uint32_t room, i, len, flags, unsignalled;
 
 	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING) ||
 	    unlikely(!tx_reap_all(txq)))
@@ -434,30 +438,37 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	if (unlikely(room == 0))
 		return 0;
 	tx_check_generation(txq);
+	sq = txq->sq;
+	unsignalled = txq->unsignalled;
 	for (i = 0; i < room; i++) {
 		struct rte_mbuf *m = pkts[i];
 		enum tx_result result;
 
 		flags = 0;
-		if (i == room - 1 || txq->unsignalled >= TX_SIGNAL_EVERY - 1)
+		if (i == room - 1 || unsignalled >= TX_SIGNAL_EVERY - 1)
 			flags = DVQ_CTRL_CQE;
-		len = m->data_len;
-		if (likely(m->nb_segs == 1))
-			result = tx_post_one(txq, m, &flags);
-		else
+		if (likely(m->nb_segs == 1)) {
+			len = m->data_len;
+			result = tx_post_one(txq, &sq, m, &flags);
+		} else {
+			txq->sq.pi = sq.pi;
 			result = tx_post_chain(txq, m, &flags, &len);
+			sq.pi = txq->sq.pi;
+		}
 		if (unlikely(result != TX_POSTED)) {
 			if (result == TX_NO_ROOM)
 				break;
 			rte_pktmbuf_free(m);
 			continue;
 		}
-		txq->unsignalled = flags != 0 ? 0 : txq->unsignalled + 1;
+		unsignalled = flags != 0 ? 0 : unsignalled + 1;
 		packets++;
 		bytes += len;
 	}
+	txq->sq.pi = sq.pi;
+	txq->unsignalled = (uint16_t)unsignalled;
 	if (likely(packets != 0)) {
-		if (unlikely(txq->unsignalled != 0))
+		if (unlikely(unsignalled != 0))
 			tx_signal(txq);
 		dvq_sq_ring(&txq->sq);
 	}
