@@ -99,8 +99,9 @@ def test_refuses_without_privilege(wire, words):
 
 
 def test_passes_arguments_streams_and_status(tmpdir_env):
-    status, stdout, stderr = run("exec", "--", "sh", "-c", 'read x; echo "$x:$1"; echo e >&2; exit 7',
-                                 "sh", "a b", env=tmpdir_env, stdin="hello\n")
+    script = 'read x; echo "$x:$1"; echo e >&2; exit 7'
+    status, stdout, stderr = run("exec", "--", "sh", "-c", script, "sh", "a b", env=tmpdir_env,
+                                 stdin="hello\n")
     assert (status, stdout, stderr) == (7, "hello:a b\n", "e\n")
 
 
