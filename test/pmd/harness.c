@@ -3,6 +3,7 @@
 /* What the programs share: EAL, an adapter that outlives the ports, pools. */
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,18 +148,36 @@ adapter_hold(void)
 	ibv_free_device_list(list);
 }
 
+/* One lcore that may run wherever the process may: tests run side by side. */
+static void
+lcore_map(char *map, size_t size)
+{
+	cpu_set_t cpus;
+	size_t used;
+	int cpu;
+
+	CHECK(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
+	used = snprintf(map, size, "0@(");
+	for (cpu = 0; cpu < CPU_SETSIZE && used + 8 < size; cpu++)
+		if (CPU_ISSET(cpu, &cpus))
+			used += snprintf(map + used, size - used, "%d,", cpu);
+	map[used - 1] = ')';
+}
+
 void
 eal_start(const char *megabytes)
 {
 	const char *driver = getenv("MDV_TEST_DRIVER");
+	char map[512];
 	char *args[] = {
 		(char *)"mdv-test", (char *)"--no-huge", (char *)"-m", (char *)megabytes,
-		(char *)"--no-pci", (char *)"-l", (char *)"0", (char *)"--no-telemetry",
+		(char *)"--no-pci", (char *)"--lcores", map, (char *)"--no-telemetry",
 		(char *)"--no-shconf", (char *)"--iova-mode=va",
 		(char *)"--log-level=notice", NULL,
 	};
 	int ret;
 
+	lcore_map(map, sizeof(map));
 	/*
 	 * dlopen() rather than EAL's -d, which refuses a driver that lies under a
 	 * world-writable directory.

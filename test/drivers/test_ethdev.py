@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The driver through the public ethdev API: each test of mdv-test (test/pmd/)
+is one item here, in a process of its own, on a stepped adapter under the
+contract checker."""
+
+import subprocess
+
+import pytest
+
+from mlx4dvlib import build
+
+PROGRAM = build.build_dir() / "test" / "pmd" / "mdv-test"
+SKIPPED = 77
+
+if not PROGRAM.exists():
+    pytest.skip("the driver is not part of this build", allow_module_level=True)
+
+NAMES = subprocess.run([PROGRAM, "--list"], stdout=subprocess.PIPE, text=True, timeout=60,
+                       check=True).stdout.split()
+
+# What a test needs of the adapter beside the default.
+OPTIONS = {
+    # Pulling one cable must concern one port.
+    "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
+}
+
+
+def run(vmlx4, name, *options):
+    done = vmlx4(PROGRAM, name, options=["--step", *OPTIONS.get(name, ()), *options],
+                 timeout=600 if build.sanitized() else 120)
+    if done.status == SKIPPED:
+        pytest.skip(done.stdout.strip())
+    done.ok()
+    assert "ok %s\n" % name in done.stdout, str(done)
+    return done
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ethdev(vmlx4, name):
+    run(vmlx4, name)
+
+
+@pytest.mark.parametrize("mtu", [576, 1500, 4000, 9000])
+def test_mtu_of_the_interface_is_read_at_probe(vmlx4, mtu):
+    run(vmlx4, "mtu_is_read_at_probe", "--mtu=%d" % mtu)
+
+
+@pytest.mark.parametrize("name", [
+    "lifecycle_start_stop_100_times_with_traffic",
+    "queues_rx_only",
+    "queues_tx_only",
+    "rss_power_of_two_queues",
+])
+def test_adapter_of_one_port(vmlx4, tmp_path, name):
+    run(vmlx4, name, "--ports=1", "--wire=pcap:out=%s" % (tmp_path / "sent.pcap"))
+
+
+@pytest.mark.parametrize("options", [["--cqe=32"], ["--profile=cx3"]], ids=lambda o: o[0][2:])
+@pytest.mark.parametrize("name", [
+    "errors_rx_completion_is_counted_and_the_queue_lives",
+    "errors_tx_completion_is_counted_and_the_queue_lives",
+    "info_packet_types_and_checksums_of_each_kind",
+    "rss_hash_flag_with_each_set_of_offloads",
+    "rss_other_numbers_of_queues",
+    "rx_runs_on_ring_of_ten_thousand_frames",
+    "rx_scatter_9000_in_2k_buffers",
+    "tx_ten_thousand_chains_with_a_slow_adapter",
+])
+def test_other_cards(vmlx4, name, options):
+    run(vmlx4, name, *options)
+
+
+def test_all_in_one_process(vmlx4):
+    """Nothing that a test leaves behind disturbs the next one."""
+    names = [name for name in NAMES if name.startswith(("rx_", "tx_", "mac_"))]
+    done = vmlx4(PROGRAM, *names, options=["--step"], timeout=1200).ok()
+    assert [line for line in done.stdout.splitlines() if line.startswith("ok ")] == \
+        ["ok %s" % name for name in names]
+
+
+def test_a_name_that_does_not_exist(vmlx4):
+    done = vmlx4(PROGRAM, "no_such_test", options=["--step"])
+    assert done.status == 2
+    assert "no test is called 'no_such_test'" in done.stderr
