@@ -124,7 +124,7 @@ find_layout(const uint8_t *frame, size_t length, const struct vmlx4_offload *off
 	struct layout *layout)
 {
 	size_t header;
-	uint16_t ethertype;
+	uint16_t ethertype = 0;
 
 	/* The sums of the segments are made from the partial one. */
 	if (!offload->partial || offload->gso_size == 0)
