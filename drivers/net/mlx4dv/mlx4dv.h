@@ -59,6 +59,7 @@ struct mdv_mr_table {
 	uint32_t generation;      /* bumped when a map goes: queues drop their caches */
 	uint32_t n, room;
 	bool events;              /* EAL tells us when memory goes */
+	bool pool_events;         /* and of pools that come and go */
 	struct mdv_mr_map *maps;  /* sorted, disjoint */
 	struct mdv_mr_list mrs;
 };

@@ -8,7 +8,8 @@
  * that few regions serve many pools; other memory of a pool by the pool's chunk;
  * an external buffer by its own extent. Regions live as long as some of
  * their memory does, and at most until the port is closed: a run that has grown
- * gets a new region, and the old one stays for the WQEs that name it.
+ * gets a new region, and the old one stays for the WQEs that name it. Nobody
+ * tells when an external buffer is unmapped: it must stay until then.
  *
  * Locks: EAL's memory lock, then the table's. EAL frees memory, and calls us,
  * with the first one held. Nothing here allocates from EAL.
@@ -436,6 +437,33 @@ mdv_mr_register_known(struct mdv_priv *priv)
 
 /* ---- life ---- */
 
+/* EAL tells of its own memory when it goes; of other memory only the pool does. */
+static void
+forget_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
+{
+	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
+	struct mdv_priv *priv = arg;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if (rte_mem_virt2memseg_list(hdr->addr) != NULL)
+		return;
+	rte_rwlock_write_lock(&priv->mr.lock);
+	table_forget(priv, &r);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+}
+
+static void
+pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
+{
+	struct mdv_priv *priv = arg;
+
+	if (event == RTE_MEMPOOL_EVENT_DESTROY)
+		rte_mempool_mem_iter(mp, forget_chunk, priv);
+	else if (priv->started)
+		register_known(mp, priv);
+}
+
 static void
 mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 {
@@ -463,6 +491,9 @@ mdv_mr_init(struct mdv_priv *priv)
 		priv->mr.events = true;
 	else if (rte_errno != ENOTSUP)
 		return -rte_errno;
+	if (rte_mempool_event_callback_register(pool_event, priv) != 0)
+		return -rte_errno;
+	priv->mr.pool_events = true;
 	return 0;
 }
 
@@ -475,6 +506,10 @@ mdv_mr_fini(struct mdv_priv *priv)
 		snprintf(name, sizeof(name), "mdv_%u", priv->dev->data->port_id);
 		rte_mem_event_callback_unregister(name, priv);
 		priv->mr.events = false;
+	}
+	if (priv->mr.pool_events) {
+		rte_mempool_event_callback_unregister(pool_event, priv);
+		priv->mr.pool_events = false;
 	}
 	while (!TAILQ_EMPTY(&priv->mr.mrs))
 		mr_free(priv, TAILQ_FIRST(&priv->mr.mrs));
