@@ -287,36 +287,6 @@ tx_length_ok(const struct mdv_txq *txq, uint32_t len)
 	return len - MDV_TX_MIN_LEN <= txq->max_len - MDV_TX_MIN_LEN;
 }
 
-/*
- * A chain can be sent when it has the segments that it claims, not too many, and
- * a frame's length. Returns that length; 0, with the reason counted, when not.
- */
-static __rte_noinline uint32_t
-tx_chain_length(struct mdv_txq *txq, const struct rte_mbuf *m)
-{
-	const struct rte_mbuf *seg = m;
-	uint32_t len = 0;
-	uint16_t i;
-
-	if (m->nb_segs == 0 || m->nb_segs > MDV_TX_MAX_SEGS) {
-		txq->stats.drop_segments++;
-		return 0;
-	}
-	for (i = 0; i < m->nb_segs && seg != NULL; i++) {
-		len += seg->data_len;
-		seg = seg->next;
-	}
-	if (i != m->nb_segs || seg != NULL) {
-		txq->stats.drop_segments++;
-		return 0;
-	}
-	if (!tx_length_ok(txq, len)) {
-		txq->stats.drop_size++;
-		return 0;
-	}
-	return len;
-}
-
 enum tx_result {
 	TX_POSTED,
 	TX_DROPPED,               /* counted; the caller frees it */
@@ -339,36 +309,61 @@ tx_take_room(const struct dvq_sq *sq, uint32_t blocks, uint32_t *flags)
 	return true;
 }
 
-/* A chain. Its empty segments take no part: they have nothing to say. */
-static __rte_noinline enum tx_result
-tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags, uint32_t *length)
+/*
+ * Append the segments of a chain that has as many as it claims. Empty ones take
+ * no part: they have nothing to say. Returns the length of the frame; 0, with
+ * the reason counted, when there is none that can be sent.
+ */
+static inline uint32_t
+tx_append_chain(struct mdv_txq *txq, struct dvq_wqe *wqe, const struct rte_mbuf *m)
 {
-	struct dvq_sq *sq = &txq->sq;
-	const struct rte_mbuf *seg;
-	struct dvq_wqe wqe;
-	uint32_t segs = 0;
+	const struct rte_mbuf *seg = m;
+	uint32_t left = m->nb_segs;
+	uint32_t len = 0;
 	uint32_t lkey;
 
-	*length = tx_chain_length(txq, m);
-	if (*length == 0)
-		return TX_DROPPED;
-	for (seg = m; seg != NULL; seg = seg->next)
-		segs += seg->data_len != 0;
-	if (!tx_take_room(sq, dvq_sq_blocks((1 + segs) * DVQ_WQE_UNIT), flags))
-		return TX_NO_ROOM;
-	dvq_wqe_begin(&wqe, sq);
-	for (seg = m; seg != NULL; seg = seg->next) {
-		if (seg->data_len == 0)
+	for (; seg != NULL && left != 0; seg = seg->next, left--) {
+		if (unlikely(seg->data_len == 0))
 			continue;
 		lkey = tx_lkey(txq, seg);
-		if (lkey == MDV_LKEY_NONE) {
-			/* The WQE begun is forgotten: nothing of it can be seen. */
+		if (unlikely(lkey == MDV_LKEY_NONE)) {
 			txq->stats.drop_unregistered++;
-			return TX_DROPPED;
+			return 0;
 		}
-		dvq_wqe_data(&wqe, rte_pktmbuf_mtod(seg, uintptr_t), lkey, seg->data_len);
+		dvq_wqe_data(wqe, rte_pktmbuf_mtod(seg, uintptr_t), lkey, seg->data_len);
+		len += seg->data_len;
 	}
-	txq->elts[tx_end_wqe(txq, &wqe, m, *flags) & (sq->bb_cnt - 1)] = m;
+	if (unlikely(seg != NULL || left != 0)) {
+		txq->stats.drop_segments++;
+		return 0;
+	}
+	if (unlikely(!tx_length_ok(txq, len))) {
+		txq->stats.drop_size++;
+		return 0;
+	}
+	return len;
+}
+
+/* What is dropped leaves a WQE begun and forgotten: nothing of it can be seen. */
+static __rte_noinline enum tx_result
+tx_post_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t *flags, uint32_t *len)
+{
+	struct dvq_sq sq = txq->sq;
+	struct dvq_wqe wqe;
+
+	if (unlikely(m->nb_segs == 0 || m->nb_segs > MDV_TX_MAX_SEGS)) {
+		txq->stats.drop_segments++;
+		return TX_DROPPED;
+	}
+	if (unlikely(!tx_take_room(&sq, dvq_sq_blocks((1u + m->nb_segs) * DVQ_WQE_UNIT), flags)))
+		return TX_NO_ROOM;
+	dvq_wqe_begin(&wqe, &sq);
+	*len = tx_append_chain(txq, &wqe, m);
+	if (unlikely(*len == 0))
+		return TX_DROPPED;
+	txq->elts[sq.pi & (sq.bb_cnt - 1)] = m;
+	tx_end_wqe(txq, &wqe, m, *flags);
+	txq->sq.pi = sq.pi;
 	return TX_POSTED;
 }
 
