@@ -171,6 +171,8 @@ void mdv_port_close(struct mdv_priv *priv);
 /* The ethdev of one adapter port; named as it is to be called. */
 int mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
 	unsigned int port);
+/* Zeroed memory near a socket, or anywhere; NULL was logged. */
+void *mdv_zalloc(const struct mdv_priv *priv, const char *what, size_t size, unsigned int socket);
 /* Stop and close every ethdev of a device. */
 int mdv_port_remove_all(struct rte_device *rdev);
 

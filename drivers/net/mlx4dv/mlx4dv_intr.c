@@ -284,7 +284,8 @@ watchdog(void *arg)
 		for (i = 0; i < data->nb_tx_queues; i++)
 			recover_tx(priv, data->tx_queues[i]);
 		if (rte_eal_alarm_set(MDV_WATCHDOG_US, watchdog, priv) != 0)
-			MDV_PLOG(priv, ERR, "no alarm for the watchdog: queues that fail stay dead");
+			MDV_PLOG(priv, ERR, "no alarm for the watchdog: queues that fail stay "
+				 "dead");
 	}
 	rte_spinlock_unlock(&priv->lock);
 }

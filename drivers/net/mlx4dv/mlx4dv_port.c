@@ -266,6 +266,19 @@ mdv_port_close(struct mdv_priv *priv)
 	priv->ibdev = NULL;
 }
 
+void *
+mdv_zalloc(const struct mdv_priv *priv, const char *what, size_t size, unsigned int socket)
+{
+	void *p = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE, (int)socket);
+
+	if (p == NULL)
+		p = rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
+	if (p == NULL)
+		MDV_PLOG(priv, ERR, "no memory for %s (%zu bytes): give EAL more with -m", what,
+			 size);
+	return p;
+}
+
 static void
 init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, unsigned int port)
 {

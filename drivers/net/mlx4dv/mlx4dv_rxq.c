@@ -106,19 +106,14 @@ set_rearm(struct mdv_rxq *rxq)
 	memcpy(&rxq->rearm, &m.rearm_data, sizeof(rxq->rearm));
 }
 
-/* A queue that is no part of the RSS table still has valid, empty state. */
 static struct mdv_rxq *
 alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 {
 	struct mdv_rxq *rxq;
 
-	rxq = rte_zmalloc_socket("mdv_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE, (int)socket);
+	rxq = mdv_zalloc(priv, "an RX queue", sizeof(*rxq), socket);
 	if (rxq == NULL)
-		rxq = rte_zmalloc("mdv_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE);
-	if (rxq == NULL) {
-		MDV_PLOG(priv, ERR, "no memory for RX queue %u: give EAL more with -m", idx);
 		return NULL;
-	}
 	rxq->priv = priv;
 	rxq->idx = idx;
 	rxq->port_id = priv->dev->data->port_id;
@@ -195,11 +190,8 @@ prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_
 		return log2;
 	rxq->sges_n = (uint8_t)log2;
 	rxq->nb_desc = ring_size(rxq);
-	rxq->rings = rte_zmalloc_socket("mdv_rx_rings", rxq->nb_rings * sizeof(*rxq->rings),
-		RTE_CACHE_LINE_SIZE, (int)rxq->socket);
-	if (rxq->rings == NULL)
-		rxq->rings = rte_zmalloc("mdv_rx_rings", rxq->nb_rings * sizeof(*rxq->rings),
-			RTE_CACHE_LINE_SIZE);
+	rxq->rings = mdv_zalloc(priv, "RX rings", rxq->nb_rings * sizeof(*rxq->rings),
+		rxq->socket);
 	if (rxq->rings == NULL)
 		return -ENOMEM;
 	cqes = (uint32_t)rxq->nb_rings * rxq->nb_desc;
@@ -264,11 +256,7 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		return ret;
 	}
 	n = (size_t)rxq->nb_desc << rxq->sges_n;
-	ring->elts = rte_zmalloc_socket("mdv_rx_elts", n * sizeof(ring->elts[0]),
-		RTE_CACHE_LINE_SIZE, (int)rxq->socket);
-	if (ring->elts == NULL)
-		ring->elts = rte_zmalloc("mdv_rx_elts", n * sizeof(ring->elts[0]),
-			RTE_CACHE_LINE_SIZE);
+	ring->elts = mdv_zalloc(rxq->priv, "an RX ring", n * sizeof(ring->elts[0]), rxq->socket);
 	return ring->elts != NULL ? 0 : -ENOMEM;
 }
 
@@ -289,13 +277,12 @@ fill_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 {
 	int ret = mdv_rx_ring_fill(rxq, ring);
 
-	if (ret != 0) {
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: pool %s has too few mbufs for %u rings of %u "
-			 "x %u: %s; make the pool larger", rxq->idx, rxq->mp->name, rxq->nb_rings,
-			 rxq->nb_desc, 1u << rxq->sges_n, strerror(-ret));
-		return ret;
-	}
-	return set_wq_state(rxq, ring, IBV_WQS_RDY);
+	if (ret == 0)
+		return set_wq_state(rxq, ring, IBV_WQS_RDY);
+	MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot fill %u rings of %u x %u mbufs from pool %s: "
+		 "%s%s", rxq->idx, rxq->nb_rings, rxq->nb_desc, 1u << rxq->sges_n, rxq->mp->name,
+		 strerror(-ret), ret == -ENOMEM ? "; make the pool larger" : "");
+	return ret;
 }
 
 /*
@@ -347,7 +334,8 @@ mdv_rxqs_start(struct rte_eth_dev *dev)
 	priv->rss.entries = mdv_rss_entries(priv, n);
 	if (priv->rss.entries == 0)
 		return 0;
-	priv->rss.wqs = rte_zmalloc("mdv_wqs", priv->rss.entries * sizeof(priv->rss.wqs[0]), 0);
+	priv->rss.wqs = mdv_zalloc(priv, "the RSS table",
+		priv->rss.entries * sizeof(priv->rss.wqs[0]), SOCKET_ID_ANY);
 	if (priv->rss.wqs == NULL)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {

@@ -31,13 +31,9 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 {
 	struct mdv_txq *txq;
 
-	txq = rte_zmalloc_socket("mdv_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE, (int)socket);
+	txq = mdv_zalloc(priv, "a TX queue", sizeof(*txq), socket);
 	if (txq == NULL)
-		txq = rte_zmalloc("mdv_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE);
-	if (txq == NULL) {
-		MDV_PLOG(priv, ERR, "no memory for TX queue %u: give EAL more with -m", idx);
 		return NULL;
-	}
 	txq->priv = priv;
 	txq->idx = idx;
 	txq->port_id = priv->dev->data->port_id;
@@ -164,11 +160,8 @@ open_queue(struct mdv_txq *txq)
 		MDV_PLOG(txq->priv, ERR, "TX queue %u: %s", txq->idx, error);
 		return ret;
 	}
-	txq->elts = rte_zmalloc_socket("mdv_tx_elts", txq->sq.bb_cnt * sizeof(txq->elts[0]),
-		RTE_CACHE_LINE_SIZE, (int)txq->socket);
-	if (txq->elts == NULL)
-		txq->elts = rte_zmalloc("mdv_tx_elts", txq->sq.bb_cnt * sizeof(txq->elts[0]),
-			RTE_CACHE_LINE_SIZE);
+	txq->elts = mdv_zalloc(txq->priv, "a TX ring", txq->sq.bb_cnt * sizeof(txq->elts[0]),
+		txq->socket);
 	return txq->elts != NULL ? 0 : -ENOMEM;
 }
 
