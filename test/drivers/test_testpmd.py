@@ -15,7 +15,7 @@ QUEUES = [1, 2, 4, 16]
 def test_io_forward_loses_nothing(pci, queues):
     result = forward.run(tp.OURS, seconds=1, queues=queues, pci=pci, options=["--strict"],
                          mbufs=65536 if queues > 4 else 16384)
-    assert result.driver == tp.OURS
+    assert result.driver == (tp.OURS_PCI if pci else tp.OURS)
     assert result.faults() == []
     assert all(direction.received > 1000 for direction in result.directions)
     if queues > 1:
@@ -31,8 +31,8 @@ def test_32_byte_completions():
 def test_one_port_of_the_adapter(testpmd):
     """port= picks; the other port stays free."""
     pmd = testpmd(pci=True, devargs="port=2", options=["--wire=loop"])
-    assert pmd.ports() == 1
-    assert pmd.info(0)["Driver name"] == tp.OURS
+    assert pmd.ports == 1
+    assert pmd.info(0)["Driver name"] == tp.OURS_PCI
     pmd.do("start tx_first")
     pmd.do("stop")
     pmd.drain()
@@ -42,13 +42,11 @@ def test_one_port_of_the_adapter(testpmd):
 
 
 def test_beside_the_stock_driver(testpmd):
-    """One adapter: the stock driver has port 1 by PCI, ours port 2 by vdev. The
-    frames of one reach the other."""
+    """One adapter: the stock driver has port 1 by PCI (it counts from 0), ours
+    port 2 by vdev. The frames of one reach the other."""
     preload, eal = tp.driver_arguments(tp.OURS)
-    load = [word for word in eal if word != "--no-pci"]
-    load = load[:load.index("--vdev")] if "--vdev" in load else load
-    pmd = testpmd(driver=tp.STOCK, devargs="port=1", options=preload,
-                  eal=[*load, "--vdev", "net_mlx4dv0,device=mlx4_0,port=2"])
+    pmd = testpmd(driver=tp.STOCK, devargs="port=0", options=preload,
+                  eal=[*eal[:eal.index("--no-pci")], "--vdev", "net_mlx4dv0,device=mlx4_0,port=2"])
     drivers = [pmd.info(port)["Driver name"] for port in (0, 1)]
     assert sorted(drivers) == sorted([tp.STOCK, tp.OURS]), drivers
     pmd.do("start tx_first 4")

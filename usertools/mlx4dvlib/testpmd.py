@@ -3,6 +3,7 @@
 
 import os
 import re
+import time
 
 from . import build
 from .console import Console
@@ -14,6 +15,7 @@ PROMPT = "testpmd> "
 # is closed. Without these interrupts there is nothing to wait for.
 STOCK_ARGUMENTS = ["--no-lsc-interrupt", "--no-rmv-interrupt"]
 OURS = "net_mlx4dv"
+OURS_PCI = "net_mlx4dv_pci"  # by PCI address; a vdev and a PCI driver cannot share a name
 STOCK = "net_mlx4"
 
 
@@ -73,7 +75,7 @@ class Testpmd(Console):
         super().__init__(command(**arguments), **(popen or {}))
         self._seen = 0
         try:
-            self._prompt(start_timeout)
+            self.ports = len(re.findall(r"^Configuring Port \d+", self._prompt(start_timeout), re.M))
         except BaseException:
             self.kill()
             raise
@@ -107,18 +109,15 @@ class Testpmd(Console):
         of the two ends must agree."""
         self.do("set fwd rxonly")
         self.do("start")
-        before = None
-        for _ in range(100):
-            now = [self.stats(port).get("RX-packets") for port in range(self.ports())]
-            if now == before:
-                break
+        before, same = None, 0
+        while same < 5:
+            now = [self.stats(port) for port in range(self.ports)]
+            same = same + 1 if now == before else 0
             before = now
+            time.sleep(0.05)
         self.do("stop")
 
-    def ports(self):
-        return len(re.findall(r"^Configuring Port \d+", self.output, re.M))
-
-    def quit(self, timeout=20):
+    def quit(self, timeout=60):
         """Leave in order; the exit status of the whole run."""
         self.send("quit")
         return self.wait(timeout)
