@@ -59,7 +59,7 @@ def test_adapter_of_one_port(vmlx4, tmp_path, name):
 @pytest.mark.parametrize("name", [
     "errors_rx_completion_is_counted_and_the_queue_lives",
     "errors_tx_completion_is_counted_and_the_queue_lives",
-    "info_packet_types_and_checksums_of_each_kind",
+    "offload_packet_types_and_checksums_of_each_kind",
     "rss_hash_flag_with_each_set_of_offloads",
     "rss_other_numbers_of_queues",
     "rx_runs_on_ring_of_ten_thousand_frames",

@@ -269,6 +269,60 @@ TEST(errors_rx_of_one_queue_of_three)
 	}
 }
 
+/*
+ * The application holds every mbuf there is when the queue fails: it cannot be
+ * filled again until some come back, and then it is.
+ */
+TEST(errors_rx_while_the_pool_is_empty)
+{
+	struct port_conf conf = port_conf(pool_create(64 + 40, 2048));
+	struct rte_mbuf *held[64 + 40];
+	unsigned int round, n, received = 0;
+	uint8_t frame[100];
+	uint16_t port;
+
+	conf.rxd = 64;
+	port = port_up(0, &conf);
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	for (round = 0; round < 5; round++) {
+		for (n = 0; rte_mempool_avail_count(conf.pool) > 0; n++)
+			held[n] = rte_pktmbuf_alloc(conf.pool);
+		CHECK_OK(vmlx4_fail_next(VMLX4_FAULT_RX, port_verbs(port), 1, LOCAL_PROTECTION));
+		wire_inject(port, frame, sizeof(frame));
+		CHECK_EQ(rx_discard(port), 0);
+		sleep_ms(60);
+		rx_discard(port);
+		free_mbufs(held, n);
+		wait_rx_alive(port, &received);
+	}
+	CHECK(stats_of(port).ierrors >= 5);
+}
+
+TEST(errors_rx_then_stop_and_start)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	unsigned int round, i;
+	uint8_t frame[100];
+	uint16_t port;
+
+	conf.rxd = 64;
+	port = port_up(0, &conf);
+	for (round = 0; round < 10; round++) {
+		frame_make(frame, sizeof(frame), mac_foreign, round);
+		CHECK_OK(vmlx4_fail_next(VMLX4_FAULT_RX, port_verbs(port), 1, LOCAL_PROTECTION));
+		for (i = 0; i < 10; i++)
+			wire_inject(port, frame, sizeof(frame));
+		settle();
+		/* Sometimes the driver has seen the error before the stop, sometimes not. */
+		if (round % 2 == 0)
+			rx_discard(port);
+		CHECK_OK(rte_eth_dev_stop(port));
+		CHECK_OK(rte_eth_dev_start(port));
+		check_traffic(port);
+		capture_clear(port);
+	}
+}
+
 /* ---- probing ---- */
 
 TEST(errors_probe_with_bad_arguments_is_refused)

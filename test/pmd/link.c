@@ -35,6 +35,18 @@ on_lsc(uint16_t port, enum rte_eth_event_type type, void *arg, void *result)
 	return 0;
 }
 
+static void
+set_netdev_flags(const char *name, unsigned int flags)
+{
+	struct ifreq request = { .ifr_flags = flags };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0);
+	strcpy(request.ifr_name, name);
+	CHECK(ioctl(fd, SIOCSIFFLAGS, &request) == 0);
+	close(fd);
+}
+
 static unsigned int
 link_status(uint16_t port)
 {
@@ -45,16 +57,25 @@ link_status(uint16_t port)
 }
 
 static unsigned int
-netdev_flags(uint16_t port)
+flags_of(const char *name)
 {
 	struct ifreq request = { 0 };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	CHECK(fd >= 0);
-	port_netdev(port, request.ifr_name);
+	strcpy(request.ifr_name, name);
 	CHECK(ioctl(fd, SIOCGIFFLAGS, &request) == 0);
 	close(fd);
 	return (unsigned short)request.ifr_flags;
+}
+
+static unsigned int
+netdev_flags(uint16_t port)
+{
+	char name[IFNAMSIZ];
+
+	port_netdev(port, name);
+	return flags_of(name);
 }
 
 static uint16_t
@@ -197,4 +218,32 @@ TEST(link_set_down_and_up_changes_one_flag)
 		CHECK_OK(rte_eth_dev_start(port));
 		CHECK_EQ(netdev_flags(port), flags);
 	}
+}
+
+/* An interface that was down is up while the port needs it, and down after. */
+TEST(link_interface_is_left_as_it_was_found)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	char name[IFNAMSIZ];
+	unsigned int flags;
+	uint16_t port = port_open(0);
+
+	port_netdev(port, name);
+	port_close(port);
+	flags = flags_of(name);
+	CHECK((flags & IFF_UP) != 0);
+	port = port_up(0, &conf);
+	check_traffic(port);
+	port_close(port);
+	CHECK_EQ(flags_of(name), flags);
+	set_netdev_flags(name, flags & ~(IFF_UP | IFF_RUNNING));
+	flags = flags_of(name);
+	CHECK((flags & IFF_UP) == 0);
+	port = port_up(0, &conf);
+	CHECK((flags_of(name) & IFF_UP) != 0);
+	WAIT_FOR(link_status(port) == RTE_ETH_LINK_UP, 3000);
+	check_traffic(port);
+	port_close(port);
+	CHECK_EQ(flags_of(name), flags);
+	set_netdev_flags(name, flags | IFF_UP);
 }

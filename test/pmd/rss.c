@@ -348,6 +348,42 @@ TEST(rss_off_keeps_all_on_the_first_queue)
 	}
 }
 
+/* All fragments of a datagram reach one queue: its ports are in the first only. */
+TEST(rss_fragments_stay_together)
+{
+	struct port_conf conf = rss_conf(pool_create(4096, 2048), 8, odd_key, ALL_TYPES);
+	uint16_t port = port_up(0, &conf);
+	struct rte_ether_addr mac;
+	unsigned int i, j, q, used = 0;
+	uint8_t frame[128];
+	struct rte_mbuf *m;
+
+	CHECK_OK(rte_eth_macaddr_get(port, &mac));
+	for (i = 0; i < FLOWS; i++) {
+		struct frame_flow flow = flow_make(false, IPPROTO_UDP, i);
+		unsigned int queue[3] = { 99, 99, 99 };
+
+		for (j = 0; j < 3; j++) {
+			frame_flow(frame, sizeof(frame), mac.addr_bytes, &flow);
+			/* More fragments, or the last; at offset 0, 104, 208. */
+			frame[20] = j < 2 ? 0x20 : 0;
+			frame[21] = 13 * j;
+			wire_inject(port, frame, sizeof(frame));
+			settle();
+			for (q = 0; q < 8; q++)
+				if (rte_eth_rx_burst(port, q, &m, 1) == 1) {
+					queue[j] = q;
+					rte_pktmbuf_free(m);
+				}
+		}
+		CHECK(queue[0] < 8);
+		CHECK_EQ(queue[1], queue[0]);
+		CHECK_EQ(queue[2], queue[0]);
+		used |= 1u << queue[0];
+	}
+	CHECK_EQ(used, 0xff);
+}
+
 TEST(rss_number_of_queues_changes)
 {
 	static const uint16_t counts[] = { 4, 2, 8, 1, 3, 16, 5, 4 };

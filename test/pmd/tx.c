@@ -476,28 +476,3 @@ TEST(tx_fast_free_returns_all_mbufs)
 		check_capture(port, i, frame, sizeof(frame));
 	}
 }
-
-/* Flags of a packet's former life are no orders. */
-TEST(tx_stray_flags_change_nothing)
-{
-	struct port_conf conf = port_conf(pool_create(1024, 2048));
-	uint16_t port = port_up(0, &conf);
-	struct frame_flow flow = flow_make(false, 17, 4);
-	uint8_t frame[120];
-	struct rte_mbuf *m;
-	unsigned int bit, index = 0;
-
-	capture_start(port);
-	frame_flow(frame, sizeof(frame), mac_foreign, &flow);
-	frame[40] = 0x12; /* a UDP checksum that nobody may mend */
-	for (bit = 0; bit < 23; bit++) {
-		m = mbuf_frame(conf.pool, frame, sizeof(frame));
-		m->ol_flags |= 1ull << bit; /* RTE_MBUF_F_RX_* */
-		m->vlan_tci = 0x0fff;
-		m->packet_type = RTE_PTYPE_L4_UDP;
-		m->hash.rss = bit;
-		tx_all(port, 0, &m, 1);
-		check_capture(port, index++, frame, sizeof(frame));
-	}
-	CHECK_EQ(stats_of(port).oerrors, 0);
-}
