@@ -194,7 +194,8 @@ mdv_netdev_get_speed(const struct mdv_priv *priv, uint32_t *mbps, bool *full_dup
 
 	if (ret != 0)
 		return ret;
-	speed = ethtool_cmd_speed(&cmd);
+	/* Not ethtool_cmd_speed(), which shifts an unknown speed into a sign bit. */
+	speed = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
 	*mbps = speed == (uint32_t)SPEED_UNKNOWN || speed == UINT16_MAX ?
 		RTE_ETH_SPEED_NUM_UNKNOWN : speed;
 	*full_duplex = cmd.duplex != DUPLEX_HALF;
