@@ -66,7 +66,7 @@ fetch()
 	(cd "$work/src" && private_apt source --only-source "${package% *}=${package#* }") ||
 		die "cannot fetch the source of $package.
 Either the network is not there, or the mirror has moved on to a later version:
-then upgrade with 'apt-get install dpdk libdpdk-dev'. A source tree of DPDK
+then upgrade with 'apt-get install dpdk-dev libdpdk-dev'. A source tree of DPDK
 $(pkg-config --modversion libdpdk) from elsewhere does too: DPDK_SDK=DIR make …"
 	tree=$(find "$work/src" -mindepth 1 -maxdepth 1 -type d | head -n 1)
 	[ -f "$tree/lib/ethdev/ethdev_driver.h" ] ||

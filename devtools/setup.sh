@@ -17,7 +17,7 @@ packages()
 			libdpdk-dev libibverbs-dev libpcap-dev libcmocka-dev
 		;;
 	run)
-		echo dpdk python3 ibverbs-providers librte-net-mlx4-23
+		echo dpdk dpdk-dev python3 ibverbs-providers librte-net-mlx4-23
 		;;
 	test)
 		echo python3-pytest python3-scapy ibverbs-utils perftest \
@@ -76,8 +76,12 @@ need()
 run 'sudo apt-get install ${absent% }', then the same command again"
 	fi
 	# shellcheck disable=SC2086 # a list of package names
-	step build/logs/packages.log "installing $(echo $absent | wc -w) packages" \
-		install_packages $absent
+	set -- $absent
+	case $# in
+	1) what=$1 ;;
+	*) what="$# packages" ;;
+	esac
+	step build/logs/packages.log "installing $what" install_packages "$@"
 }
 
 command -v apt-get > /dev/null ||
