@@ -40,7 +40,7 @@ python_style()
 # The layout of what a change touches; the rest stays as its author laid it out.
 changed_layout()
 {
-	base=$(git rev-parse -q --verify '@{upstream}' || git rev-parse HEAD)
+	base=$(git rev-parse -q --verify '@{upstream}' 2>/dev/null || git rev-parse HEAD)
 	git clang-format --style=file --diff "$base" -- lib drivers app examples test > \
 		"$logs/layout.diff" || true
 	grep -q '^diff' "$logs/layout.diff" || return 0

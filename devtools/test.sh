@@ -8,7 +8,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 
 # Everything, unless an argument names files, folders or single tests.
-all=test
+all="test"
 for argument; do
 	[ ! -e "${argument%%::*}" ] || all=
 done

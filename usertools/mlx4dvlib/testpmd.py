@@ -75,7 +75,8 @@ class Testpmd(Console):
         super().__init__(command(**arguments), **(popen or {}))
         self._seen = 0
         try:
-            self.ports = len(re.findall(r"^Configuring Port \d+", self._prompt(start_timeout), re.M))
+            greeting = self._prompt(start_timeout)
+            self.ports = len(re.findall(r"^Configuring Port \d+", greeting, re.M))
         except BaseException:
             self.kill()
             raise
