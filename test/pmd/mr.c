@@ -28,7 +28,7 @@ send_from(uint16_t port, uint16_t queue, struct rte_mempool *pool, uint64_t seed
  * between, so that no single region can cover it.
  */
 static struct rte_mempool *
-scattered_pool(const char *name, unsigned int chunks)
+pool_over(const char *name, uint8_t *area, unsigned int chunks)
 {
 	static const struct rte_pktmbuf_pool_private priv = {
 		.mbuf_data_room_size = 2048 + RTE_PKTMBUF_HEADROOM,
@@ -37,14 +37,11 @@ scattered_pool(const char *name, unsigned int chunks)
 	/* Without hugepages no object crosses a page. */
 	unsigned int each = CHUNK / 4096, i;
 	struct rte_mempool *pool;
-	uint8_t *area;
 
 	pool = rte_mempool_create_empty(name, each * chunks, element, 0, sizeof(priv),
 		SOCKET_ID_ANY, 0);
 	CHECK(pool != NULL);
 	rte_pktmbuf_pool_init(pool, (void *)(uintptr_t)&priv);
-	area = mmap(NULL, 2u * CHUNK * chunks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(area != MAP_FAILED);
 	for (i = 0; i < chunks && pool->populated_size < pool->size; i++) {
 		uint8_t *chunk = area + 2u * CHUNK * i;
 
@@ -56,6 +53,22 @@ scattered_pool(const char *name, unsigned int chunks)
 	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
 	pool_adopt(pool);
 	return pool;
+}
+
+static uint8_t *
+reserve(unsigned int chunks)
+{
+	void *area = mmap(NULL, 2u * CHUNK * chunks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		0);
+
+	CHECK(area != MAP_FAILED);
+	return area;
+}
+
+static struct rte_mempool *
+scattered_pool(const char *name, unsigned int chunks)
+{
+	return pool_over(name, reserve(chunks), chunks);
 }
 
 static void
@@ -169,6 +182,29 @@ TEST(mr_pool_made_after_start)
 		pool_release(late);
 	}
 	CHECK_EQ(stats_of(port).oerrors, 0);
+}
+
+/* Other memory at the same addresses: a key remembered from before is none. */
+TEST(mr_pool_freed_and_another_in_its_place)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up(0, &conf);
+	struct rte_mempool *pool;
+	uint8_t *area = reserve(2);
+	unsigned int round, i;
+
+	capture_start(port);
+	for (round = 0; round < 8; round++) {
+		pool = pool_over("replaced", area, 2);
+		for (i = 0; i < 50; i++)
+			send_from(port, 0, pool, 100 * round + i);
+		CHECK(rte_eth_tx_done_cleanup(port, 0, 0) >= 0);
+		pool_release(pool);
+		CHECK(mmap(area, 4u * CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			-1, 0) == area);
+	}
+	CHECK_EQ(stats_of(port).oerrors, 0);
+	CHECK_EQ(stats_of(port).opackets, 8 * 50);
 }
 
 /* ---- external buffers ---- */

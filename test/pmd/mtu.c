@@ -154,3 +154,22 @@ TEST(mtu_of_one_port_is_not_the_others)
 	CHECK_EQ(port_mtu(first), 9000);
 	CHECK_EQ(netdev_mtu(second), 1500);
 }
+
+/* Somebody else changed the interface meanwhile: the port's own MTU counts. */
+TEST(mtu_of_the_port_is_applied_again_at_start)
+{
+	struct port_conf conf = port_conf(pool_create(2048, 2048));
+	uint16_t port = port_up(0, &conf);
+	struct ifreq request = { .ifr_mtu = 600 };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0);
+	CHECK_OK(rte_eth_dev_stop(port));
+	port_netdev(port, request.ifr_name);
+	CHECK(ioctl(fd, SIOCSIFMTU, &request) == 0);
+	close(fd);
+	CHECK_EQ(netdev_mtu(port), 600);
+	CHECK_OK(rte_eth_dev_start(port));
+	CHECK_EQ(netdev_mtu(port), port_mtu(port));
+	CHECK_EQ(received(port, 1514), 1);
+}

@@ -309,6 +309,37 @@ TEST(rx_mbufs_are_clean)
 	}
 }
 
+/* The same of every segment of a chain, whatever the application did to it. */
+TEST(rx_segments_are_clean)
+{
+	struct port_conf conf = port_conf(pool_create(160, 256));
+	struct rte_mbuf *m, *seg;
+	uint8_t frame[1514];
+	uint16_t port;
+	unsigned int i;
+
+	conf.rxd = 16;
+	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+	port = port_up(0, &conf);
+	for (i = 0; i < 1000; i++) {
+		frame_make(frame, sizeof(frame), mac_foreign, i);
+		wire_inject(port, frame, sizeof(frame));
+		CHECK_EQ(rx_all(port, 0, &m, 1), 1);
+		check_mbuf(m, frame, sizeof(frame));
+		CHECK_EQ(m->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK, 0);
+		for (seg = m; seg != NULL; seg = seg->next) {
+			CHECK_EQ(seg->port, port);
+			CHECK_EQ(seg->ol_flags & (RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT), 0);
+			seg->port = 99;
+			seg->data_off = 7 + i % 100;
+			seg->data_len = 3;
+			seg->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+			seg->pkt_len = 1;
+		}
+		rte_pktmbuf_free(m);
+	}
+}
+
 /* What was received goes out again, as forwarding applications do. */
 TEST(rx_received_mbufs_can_be_sent)
 {
