@@ -5,6 +5,8 @@ import itertools
 import os
 import subprocess
 
+from mlx4dvlib.console import end_group
+
 from .adapter import run_bounded
 
 _serial = itertools.count()
@@ -24,7 +26,8 @@ class Namespace:
         self.net, self.name = net, name
 
     def command(self, *program):
-        return ["ip", "netns", "exec", self.name, *map(str, program)]
+        # Not "ip netns exec": that also remounts /, which a chroot does not allow.
+        return ["nsenter", "--net=/run/netns/" + self.name, *map(str, program)]
 
     def run(self, *program, timeout=60, stdin=None, check=True):
         """Run to the end inside; (status, stdout, stderr)."""
@@ -97,11 +100,8 @@ class Network:
 
     def close(self):
         for process in self.processes:
-            process.kill()
-            process.wait()
+            end_group(process)
         for space in self.namespaces:
-            subprocess.run(["ip", "netns", "pids", space.name], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, check=False)
             subprocess.run(["ip", "netns", "del", space.name], check=False)
         for link in self.links:
             subprocess.run(["ip", "link", "del", link], stderr=subprocess.DEVNULL, check=False)
