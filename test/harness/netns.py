@@ -12,10 +12,16 @@ from .adapter import run_bounded
 _serial = itertools.count()
 
 
+def inside(name):
+    """A prefix that runs a command in a namespace. Not "ip netns exec" or "ip -n":
+    these also remount /, which a chroot does not allow."""
+    return ["nsenter", "--net=/run/netns/" + name]
+
+
 def ip(*arguments, netns=None):
     """One "ip" command; its error is the test's."""
-    where = ["-n", netns] if netns else []
-    done = subprocess.run(["ip", *where, *map(str, arguments)], stdin=subprocess.DEVNULL,
+    where = inside(netns) if netns else []
+    done = subprocess.run([*where, "ip", *map(str, arguments)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, "ip %s: %s" % (" ".join(map(str, arguments)), done.stderr)
     return done.stdout
@@ -26,8 +32,7 @@ class Namespace:
         self.net, self.name = net, name
 
     def command(self, *program):
-        # Not "ip netns exec": that also remounts /, which a chroot does not allow.
-        return ["nsenter", "--net=/run/netns/" + self.name, *map(str, program)]
+        return [*inside(self.name), *map(str, program)]
 
     def run(self, *program, timeout=60, stdin=None, check=True):
         """Run to the end inside; (status, stdout, stderr)."""
