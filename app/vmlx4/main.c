@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,26 @@ try_stats(const struct launch *launch)
 	return true;
 }
 
+/* Without its CPU the engine would not start when the program opens the device. */
+static bool
+try_engine_cpu(const struct launch *launch)
+{
+	int cpu = launch->options.engine_cpu;
+	cpu_set_t one, old;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(old), &old) < 0)
+		return true;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) == 0) {
+		sched_setaffinity(0, sizeof(old), &old);
+		return true;
+	}
+	complain("option engine-cpu: \"%d\": %s: name a CPU that this machine has and lets us "
+		"use", cpu, strerror(errno));
+	return false;
+}
+
 static bool
 make_root(struct launch *launch)
 {
@@ -178,7 +199,7 @@ exec_command(int argc, char **argv)
 	if (ret != 0)
 		return ret > 0 ? 0 : EXIT_USAGE;
 	if (!find_program(&launch) || !try_wires(&launch) || !try_stats(&launch) ||
-			!make_root(&launch))
+			!try_engine_cpu(&launch) || !make_root(&launch))
 		return EXIT_USAGE;
 	ret = set_environment(&launch) ? run_program(&launch) : EXIT_USAGE;
 	if (!launch.keep && vmlx4_sysfs_remove(launch.root) < 0)

@@ -219,7 +219,7 @@ adapter_exit(void)
 	until.tv_nsec %= 1000000000;
 	atomic_fetch_add_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
 	if (pthread_mutex_timedlock(&adapter->lock, &until) != 0) {
-		vmlx4_stats_write(adapter);
+		vmlx4_stats_write(adapter, true);
 		return;
 	}
 	atomic_fetch_sub_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
@@ -232,6 +232,6 @@ adapter_exit(void)
 			vmlx4_wire_close(adapter->ports[i].wire);
 		adapter->ports[i].wire = NULL;
 	}
-	vmlx4_stats_write(adapter);
+	vmlx4_stats_write(adapter, true);
 	vmlx4_unlock(adapter);
 }

@@ -36,6 +36,6 @@ void vmlx4_life_lock(void);
 void vmlx4_life_unlock(void);
 
 /* Write options.stats_file, if there is one. The adapter is locked, or dying. */
-void vmlx4_stats_write(struct vmlx4_adapter *adapter);
+void vmlx4_stats_write(struct vmlx4_adapter *adapter, bool last);
 
 #endif /* VMLX4_ADAPTER_H_ */

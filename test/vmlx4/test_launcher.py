@@ -2,6 +2,7 @@
 """vmlx4 exec: faults are found before the program runs, and told in one line;
 afterwards it is as if the program had been started directly."""
 
+import json
 import os
 import pty
 import re
@@ -50,6 +51,8 @@ BAD = [
      ["pcap:in=/nonexistent.pcap", "No such file"]),
     (["--wire1=pcap:out=/nonexistent/out.pcap", "--", "echo"],
      ["/nonexistent/out.pcap", "folder"]),
+    (["--wire1=pcap:in=/proc", "--", "echo"], ["pcap:in=/proc", "no capture file", "directory"]),
+    (["--engine-cpu=1023", "--", "echo"], ["engine-cpu", '"1023"', "CPU that this machine has"]),
     (["--stats=/nonexistent/stats", "--", "echo"], ["stats", "/nonexistent/stats", "folder"]),
     (["--sysfs=/proc/vmlx4", "--", "echo"], ["sysfs", "/proc/vmlx4"]),
     (["--preload=/nonexistent.so", "--", "echo"], ["preload", "/nonexistent.so"]),
@@ -103,6 +106,27 @@ def test_passes_arguments_streams_and_status(tmpdir_env):
     status, stdout, stderr = run("exec", "--", "sh", "-c", script, "sh", "a b", env=tmpdir_env,
                                  stdin="hello\n")
     assert (status, stdout, stderr) == (7, "hello:a b\n", "e\n")
+
+
+def test_counters_go_to_a_device_or_pipe_and_do_not_replace_it(tmp_path, tmpdir_env):
+    link = tmp_path / "stdout"
+    link.symlink_to("/dev/stdout")
+    status, stdout, stderr = run("exec", "--stats", link, "--", "ibv_devinfo", env=tmpdir_env)
+    assert status == 0, stderr
+    assert link.is_symlink()
+    assert stdout.count('"profile"') == 1
+    counters, _ = json.JSONDecoder().raw_decode(stdout, stdout.index('{\n  "profile"'))
+    assert counters["profile"] == "cx3pro"
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_counters_that_cannot_be_written_are_told(tmp_path, tmpdir_env):
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    status, _, stderr = run("exec", "--stats", full, "--", "ibv_devinfo", env=tmpdir_env)
+    assert status == 0
+    assert stderr == "vmlx4: cannot write the counters to %s: No space left on device\n" % full
+    assert full.is_symlink()
 
 
 def test_status_of_a_killed_program(tmpdir_env):

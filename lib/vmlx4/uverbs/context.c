@@ -132,7 +132,7 @@ vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd)
 	if (last) {
 		vmlx4_engine_stop(adapter);
 		vmlx4_lock(adapter);
-		vmlx4_stats_write(adapter);
+		vmlx4_stats_write(adapter, false);
 		vmlx4_unlock(adapter);
 	}
 	vmlx4_life_unlock();

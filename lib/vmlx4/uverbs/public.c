@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../adapter.h"
 #include "../profile.h"
@@ -120,25 +122,42 @@ write_json(struct vmlx4_adapter *adapter, FILE *out)
 	fprintf(out, "\n  ]\n}\n");
 }
 
+/* A device, a pipe or a link, such as /dev/stdout, is written to and stays what it is. */
+static bool
+is_replaceable(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT;
+}
+
+/* Called more than once in a run; what cannot be replaced is written the last time. */
 void
-vmlx4_stats_write(struct vmlx4_adapter *adapter)
+vmlx4_stats_write(struct vmlx4_adapter *adapter, bool last)
 {
 	const char *path = adapter->options.stats_file;
+	bool replace = is_replaceable(path);
 	char part[PATH_MAX + 8];
 	FILE *out;
+	bool failed;
 
-	if (path[0] == '\0')
+	if (path[0] == '\0' || (!replace && !last))
 		return;
 	/* Renamed into place: who waits for the file reads all of it. */
-	snprintf(part, sizeof(part), "%s.part", path);
-	out = fopen(part, "we");
+	snprintf(part, sizeof(part), "%s%s", path, replace ? ".part" : "");
+	out = fopen(part, replace ? "we" : "ae");
 	if (out == NULL) {
 		fprintf(stderr, "vmlx4: cannot write the counters to %s: %s\n", part,
 			strerror(errno));
 		return;
 	}
 	write_json(adapter, out);
-	if (fclose(out) != 0 || rename(part, path) != 0)
-		fprintf(stderr, "vmlx4: cannot write the counters to %s: %s\n", path,
-			strerror(errno));
+	/* The last of it is written by the close; a part of a file is none. */
+	failed = ferror(out) != 0;
+	failed = fclose(out) != 0 || failed;
+	if (!failed && (!replace || rename(part, path) == 0))
+		return;
+	fprintf(stderr, "vmlx4: cannot write the counters to %s: %s\n", path, strerror(errno));
+	if (replace)
+		unlink(part);
 }

@@ -295,22 +295,23 @@ check_capture(const char *name, char *error, size_t error_size)
 	return ret == PCAP_ERROR ? -EINVAL : 0;
 }
 
-static int
-open_in(struct pcap_wire *pw, const char *name, char *error, size_t error_size)
+/* A pipe, and what is like one, can be read only once. */
+static bool
+is_stream(const char *name)
 {
 	struct stat st;
 
-	/* A pipe can be read only once: its frames are checked by nobody. */
-	if (stat(name, &st) == 0 && !S_ISREG(st.st_mode) && pw->wire.port == NULL)
-		return 0;
-	if (stat(name, &st) < 0 || S_ISREG(st.st_mode)) {
-		int ret = check_capture(name, error, error_size);
+	return stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
 
-		if (ret < 0)
-			return ret;
-	}
-	if (pw->wire.port == NULL)
-		return 0;
+static int
+open_in(struct pcap_wire *pw, const char *name, char *error, size_t error_size)
+{
+	/* The frames of a stream are checked by nobody. */
+	int ret = is_stream(name) ? 0 : check_capture(name, error, error_size);
+
+	if (ret < 0 || pw->wire.port == NULL)
+		return ret;
 	pw->in = open_capture(name, error, error_size);
 	return pw->in != NULL ? 0 : -EINVAL;
 }
