@@ -243,16 +243,17 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 	if (ret == 0)
 		ret = check_process(pci->name);
 	if (ret == 0)
-		ret = parse_args(pci->name, da != NULL ? da->args : NULL, false, &args);
-	if (ret == 0)
 		ret = find_ibdev(pci, ibname, sizeof(ibname));
 	if (ret != 0)
 		return ret;
+	/* Before the arguments: they are the other driver's, and may mean nothing here. */
 	if (vdev_names(ibname)) {
 		MDV_LOG(INFO, "%s is left to other drivers: a --vdev names %s", pci->name, ibname);
 		return 1;
 	}
-	ret = count_ports(ibname, &nb_ports);
+	ret = parse_args(pci->name, da != NULL ? da->args : NULL, false, &args);
+	if (ret == 0)
+		ret = count_ports(ibname, &nb_ports);
 	if (ret != 0)
 		return ret;
 	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
