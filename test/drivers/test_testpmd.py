@@ -58,6 +58,19 @@ def test_beside_the_stock_driver(testpmd):
     assert pmd.quit() == 0
 
 
+@pytest.mark.parametrize("devargs", ["", ",device=mlx4_0", ",port=2", ",port=2,device=mlx4_0"])
+def test_a_port_is_not_taken_by_vdev_and_pci_both(testpmd, devargs):
+    """A vdev names the adapter, be it as the only one there is: our PCI driver
+    leaves it alone, and the stock driver, which counts from 0, gets the other port."""
+    preload, eal = tp.driver_arguments(tp.OURS)
+    pmd = testpmd(driver=tp.STOCK, devargs="port=%d" % ("port=2" not in devargs), options=preload,
+                  eal=[*eal[:eal.index("--no-pci")], "--vdev", "net_mlx4dv0" + devargs])
+    assert pmd.ports == 2
+    drivers = [pmd.info(port)["Driver name"] for port in (0, 1)]
+    assert sorted(drivers) == sorted([tp.STOCK, tp.OURS]), drivers
+    assert pmd.quit() == 0
+
+
 def test_restart_and_reconfigure(testpmd):
     """Stop, other queue counts, start: packets still flow and add up."""
     pmd = testpmd()

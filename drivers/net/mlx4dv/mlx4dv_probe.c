@@ -188,24 +188,40 @@ find_ibdev(const struct rte_pci_device *pci, char *ibname, size_t size)
 	return ret;
 }
 
+/* Is the verbs device the only one? A virtual device without device= takes that. */
+static bool
+is_only_device(void)
+{
+	struct ibv_device **list;
+	int n = 0;
+
+	list = ibv_get_device_list(&n);
+	if (list != NULL)
+		ibv_free_device_list(list);
+	return n == 1;
+}
+
 /* Does a --vdev option name this verbs device? Then its ports are given out there. */
 static bool
 vdev_names(const char *ibname)
 {
 	struct rte_devargs *da;
-	struct probe_args args;
+	const char *value;
+	size_t length;
 	bool found = false;
 
 	RTE_EAL_DEVARGS_FOREACH("vdev", da) {
 		if (strncmp(da->name, VDEV_NAME, sizeof(VDEV_NAME) - 1) != 0)
 			continue;
-		if (strstr(da->args != NULL ? da->args : "", ARG_DEVICE "=") == NULL)
-			continue;
 		/* Mistakes in it are reported when the virtual device is probed. */
-		memset(&args, 0, sizeof(args));
-		sscanf(strstr(da->args, ARG_DEVICE "=") + sizeof(ARG_DEVICE), "%63[^,]",
-		       args.device);
-		found = found || strcmp(args.device, ibname) == 0;
+		value = strstr(da->args != NULL ? da->args : "", ARG_DEVICE "=");
+		if (value == NULL) {
+			found = found || is_only_device();
+			continue;
+		}
+		value += sizeof(ARG_DEVICE);
+		length = strcspn(value, ",");
+		found = found || (length == strlen(ibname) && strncmp(value, ibname, length) == 0);
 	}
 	return found;
 }
