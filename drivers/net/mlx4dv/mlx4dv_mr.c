@@ -29,11 +29,12 @@
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
 
+#define MIN_PAGE 4096u /* no page is smaller */
+
 struct mdv_mr {
 	TAILQ_ENTRY(mdv_mr) next;
 	struct ibv_mr *ibv;
-	uintptr_t start, end;
-	size_t live;              /* bytes of it that were not freed */
+	uintptr_t start, end;     /* what was not freed lies in here */
 };
 
 struct range {
@@ -167,7 +168,6 @@ table_register(struct mdv_priv *priv, const struct range *r)
 	}
 	mr->start = r->start;
 	mr->end = r->end;
-	mr->live = r->end - r->start;
 	TAILQ_INSERT_TAIL(&t->mrs, mr, next);
 	table_cut(t, r);
 	map.entry = (struct mdv_mr_entry){
@@ -179,13 +179,50 @@ table_register(struct mdv_priv *priv, const struct range *r)
 	return 0;
 }
 
+/* Has EAL given the page of this address back? Then *page is its extent. */
+static bool
+is_unused_page(uintptr_t addr, struct range *page)
+{
+	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)addr);
+	int index;
+
+	if (msl == NULL || msl->external != 0)
+		return false;
+	index = (int)((addr - (uintptr_t)msl->base_va) / msl->page_sz);
+	page->start = (uintptr_t)msl->base_va + (size_t)index * msl->page_sz;
+	page->end = page->start + msl->page_sz;
+	return rte_fbarray_is_used((struct rte_fbarray *)(uintptr_t)&msl->memseg_arr, index) == 0;
+}
+
+/*
+ * Take freed memory off the ends of what a region still serves. A hole in the
+ * middle goes when the memory on one side of it does. Pages that came back in
+ * the meantime count as its own: a region lives too long rather than not long
+ * enough, as posted WQEs name it.
+ */
+static void
+mr_trim(struct mdv_mr *mr, const struct range *r)
+{
+	struct range page;
+
+	if (r->start <= mr->start && r->end > mr->start) {
+		mr->start = RTE_MIN(r->end, mr->end);
+		while (mr->start < mr->end && is_unused_page(mr->start, &page))
+			mr->start = RTE_MIN(page.end, mr->end);
+	}
+	if (r->end >= mr->end && r->start < mr->end) {
+		mr->end = RTE_MAX(r->start, mr->start);
+		while (mr->start < mr->end && is_unused_page(mr->end - 1, &page))
+			mr->end = RTE_MAX(page.start, mr->start);
+	}
+}
+
 /* Memory is gone: no entry for it any more, and no region without memory. */
 static void
 table_forget(struct mdv_priv *priv, const struct range *r)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	struct mdv_mr *mr, *next;
-	uintptr_t start, end;
 
 	/* Without room for a split the whole table goes, and fills again. */
 	if (table_reserve(t) == 0)
@@ -195,12 +232,8 @@ table_forget(struct mdv_priv *priv, const struct range *r)
 	table_changed(t);
 	for (mr = TAILQ_FIRST(&t->mrs); mr != NULL; mr = next) {
 		next = TAILQ_NEXT(mr, next);
-		start = RTE_MAX(mr->start, r->start);
-		end = RTE_MIN(mr->end, r->end);
-		if (start >= end)
-			continue;
-		mr->live -= RTE_MIN(mr->live, end - start);
-		if (mr->live == 0)
+		mr_trim(mr, r);
+		if (mr->start >= mr->end)
 			mr_free(priv, mr);
 	}
 }
@@ -342,53 +375,87 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 
 /* ---- pools ---- */
 
-struct pool_walk {
-	struct mdv_priv *priv;
-	int ret;
-};
-
-/* One chunk of a pool. */
-static void
-register_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
+static bool
+is_mbuf_pool(const struct rte_mempool *mp)
 {
-	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
-	struct pool_walk *walk = arg;
-	struct mdv_mr_entry entry;
-
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if (walk->ret == 0 && hdr->len != 0)
-		walk->ret = get_entry(walk->priv, &r, NULL, &r, &entry);
+	return mp->private_data_size >= sizeof(struct rte_pktmbuf_pool_private) &&
+		mp->elt_size >= sizeof(struct rte_mbuf) && (mp->flags & RTE_MEMPOOL_F_NON_IO) == 0;
 }
 
 /* Buffers of such a pool lie outside of its chunks, in memory given by the user. */
 static bool
 has_pinned_buffers(struct rte_mempool *mp)
 {
-	return (rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
+	return is_mbuf_pool(mp) &&
+		(rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
 }
 
+struct piece_walk {
+	void (*each)(const struct range *piece, void *arg);
+	void *arg;
+	struct range run;         /* of pinned buffers, gathered so far */
+};
+
 static void
-register_buffer(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
+piece_of_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
 {
-	const struct rte_mbuf *m = obj;
-	struct range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
-	struct pool_walk *walk = arg;
-	struct mdv_mr_entry entry;
+	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
+	struct piece_walk *walk = arg;
 
 	RTE_SET_USED(mp);
 	RTE_SET_USED(i);
-	if (walk->ret == 0)
-		walk->ret = get_entry(walk->priv, &r, NULL, &r, &entry);
+	if (hdr->len != 0)
+		walk->each(&r, walk->arg);
 }
 
+/* What lies between two buffers is mapped when no page has room in there. */
 static void
-walk_pool(struct pool_walk *walk, struct rte_mempool *mp)
+piece_of_buffers(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
 {
-	if (has_pinned_buffers(mp))
-		rte_mempool_obj_iter(mp, register_buffer, walk);
-	else
-		rte_mempool_mem_iter(mp, register_chunk, walk);
+	const struct rte_mbuf *m = obj;
+	struct range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
+	struct piece_walk *walk = arg;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if (walk->run.end != 0 && r.start >= walk->run.end &&
+	    r.start - walk->run.end < MIN_PAGE) {
+		walk->run.end = r.end;
+		return;
+	}
+	if (walk->run.end != 0)
+		walk->each(&walk->run, walk->arg);
+	walk->run = r;
+}
+
+/* The pieces of memory that the buffers of a pool lie in: few, however many buffers. */
+static void
+pool_pieces(struct rte_mempool *mp, void (*each)(const struct range *piece, void *arg), void *arg)
+{
+	struct piece_walk walk = { .each = each, .arg = arg };
+
+	if (!has_pinned_buffers(mp)) {
+		rte_mempool_mem_iter(mp, piece_of_chunk, &walk);
+		return;
+	}
+	rte_mempool_obj_iter(mp, piece_of_buffers, &walk);
+	if (walk.run.end != 0)
+		each(&walk.run, arg);
+}
+
+struct pool_walk {
+	struct mdv_priv *priv;
+	int ret;
+};
+
+static void
+register_piece(const struct range *piece, void *arg)
+{
+	struct pool_walk *walk = arg;
+	struct mdv_mr_entry entry;
+
+	if (walk->ret == 0)
+		walk->ret = get_entry(walk->priv, piece, NULL, piece, &entry);
 }
 
 /* All of an RX pool, or no queue: a buffer that cannot be posted serves nobody. */
@@ -397,7 +464,7 @@ mdv_mr_rx_setup(struct mdv_rxq *rxq)
 {
 	struct pool_walk walk = { .priv = rxq->priv };
 
-	walk_pool(&walk, rxq->mp);
+	pool_pieces(rxq->mp, register_piece, &walk);
 	if (walk.ret != 0)
 		MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot register pool %s with the adapter: "
 			 "%s%s", rxq->idx, rxq->mp->name, strerror(-walk.ret),
@@ -422,11 +489,8 @@ register_known(struct rte_mempool *mp, void *arg)
 {
 	struct pool_walk walk = { .priv = arg };
 
-	if (mp->private_data_size < sizeof(struct rte_pktmbuf_pool_private) ||
-	    mp->elt_size < sizeof(struct rte_mbuf) || (mp->flags & RTE_MEMPOOL_F_NON_IO) != 0 ||
-	    has_pinned_buffers(mp))
-		return;
-	walk_pool(&walk, mp);
+	if (is_mbuf_pool(mp) && !has_pinned_buffers(mp))
+		pool_pieces(mp, register_piece, &walk);
 }
 
 void
@@ -437,19 +501,20 @@ mdv_mr_register_known(struct mdv_priv *priv)
 
 /* ---- life ---- */
 
-/* EAL tells of its own memory when it goes; of other memory only the pool does. */
+/*
+ * EAL tells of its own memory when it goes; of other memory, and of what the
+ * application lent to EAL, only the pool does.
+ */
 static void
-forget_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
+forget_piece(const struct range *piece, void *arg)
 {
-	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
+	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)piece->start);
 	struct mdv_priv *priv = arg;
 
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if (rte_mem_virt2memseg_list(hdr->addr) != NULL)
+	if (msl != NULL && msl->external == 0)
 		return;
 	rte_rwlock_write_lock(&priv->mr.lock);
-	table_forget(priv, &r);
+	table_forget(priv, piece);
 	rte_rwlock_write_unlock(&priv->mr.lock);
 }
 
@@ -458,10 +523,12 @@ pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 {
 	struct mdv_priv *priv = arg;
 
-	if (event == RTE_MEMPOOL_EVENT_DESTROY)
-		rte_mempool_mem_iter(mp, forget_chunk, priv);
-	else if (priv->started)
+	if (event == RTE_MEMPOOL_EVENT_READY && priv->started)
 		register_known(mp, priv);
+	/* The mbufs of a pool that was never filled say nothing of their buffers. */
+	if (event == RTE_MEMPOOL_EVENT_DESTROY &&
+	    (mp->populated_size == mp->size || !has_pinned_buffers(mp)))
+		pool_pieces(mp, forget_piece, priv);
 }
 
 static void
