@@ -2,6 +2,8 @@
 
 /* Error completions, and probing what cannot be probed. */
 
+#include <rte_cycles.h>
+
 #include "harness.h"
 
 #define LOCAL_LENGTH 0x01
@@ -219,6 +221,37 @@ TEST(errors_rx_completion_of_a_scattered_queue)
 	conf.rxd = 32;
 	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
 	check_rx_errors(&conf);
+}
+
+/* The buffers of the ring are all it takes: the application holds every other. */
+TEST(errors_rx_recovery_takes_no_mbuf_of_the_pool)
+{
+	struct port_conf conf = port_conf(pool_create(512, 2048));
+	struct rte_mbuf *held[512 + 1];
+	unsigned int n = 0, received = 0, round, i;
+	uint64_t until;
+	uint8_t frame[100];
+	uint16_t port;
+
+	conf.rxd = 64;
+	port = port_up(0, &conf);
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	for (round = 1; round <= 5; round++) {
+		CHECK_OK(vmlx4_fail_next(VMLX4_FAULT_RX, port_verbs(port), 1, LOCAL_PROTECTION));
+		wire_inject(port, frame, sizeof(frame));
+		until = rte_get_timer_cycles() + ALIVE_MS * rte_get_timer_hz() / 1000;
+		while (xstat_of(port, "rx_queue_recoveries") < round) {
+			CHECK(rte_get_timer_cycles() < until);
+			CHECK_EQ(rx_discard(port), 0);
+			for (i = 0; i < 20000; i++)
+				if (rte_mempool_get(conf.pool, (void **)&held[n]) == 0)
+					n++;
+		}
+	}
+	CHECK_EQ(n, 512 - 64);
+	CHECK_EQ(stats_of(port).rx_nombuf, 0);
+	rte_mempool_put_bulk(conf.pool, (void **)held, n);
+	wait_rx_alive(port, &received);
 }
 
 #define SPREAD 48

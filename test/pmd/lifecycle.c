@@ -2,7 +2,10 @@
 
 /* Configure, start, stop, close, reset: any number of times, from any state. */
 
+#include <limits.h>
 #include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_dev.h>
 #include <rte_malloc.h>
@@ -314,4 +317,26 @@ TEST(lifecycle_bursts_on_a_stopped_port_do_nothing)
 	CHECK_EQ(rte_eth_rx_burst(port, 0, pkts, 4), 0);
 	CHECK_OK(rte_eth_dev_start(port));
 	check_traffic(port);
+}
+
+/* The verbs device is gone when the port wants it again; it can be closed all the same. */
+TEST(lifecycle_dev_reset_that_fails)
+{
+	struct rte_ether_addr group = { .addr_bytes = { 0x01, 0, 0x5e, 0, 0, 1 } };
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up(0, &conf);
+	char here[PATH_MAX], away[PATH_MAX + 8];
+
+	snprintf(here, sizeof(here), "%s/class/infiniband_verbs", getenv("SYSFS_PATH"));
+	snprintf(away, sizeof(away), "%s.away", here);
+	CHECK_OK(rte_eth_dev_set_mc_addr_list(port, &group, 1));
+	CHECK(rename(here, away) == 0);
+	CHECK(rte_eth_dev_reset(port) < 0);
+	CHECK(rename(away, here) == 0);
+	CHECK_EQ(rte_mempool_avail_count(conf.pool), conf.pool->size);
+	CHECK(rte_eth_dev_configure(port, 1, 1, &conf.eth) < 0);
+	CHECK(rte_eth_dev_start(port) < 0);
+	port_close(port);
+	/* As if nothing had been. */
+	echo_32(port_up(0, &conf));
 }

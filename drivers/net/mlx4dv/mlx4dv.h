@@ -41,6 +41,7 @@
 #define MDV_MAX_MTU 9900      /* of mlx4_en */
 
 #define MDV_WATCHDOG_US 20000
+#define MDV_WATCHDOG_RETRY_US 1000000 /* after a recovery that failed */
 #define MDV_LINK_RECHECK_US 50000
 
 /* ---- memory regions (mlx4dv_mr.c) ---- */

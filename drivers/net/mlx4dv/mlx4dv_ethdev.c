@@ -195,10 +195,13 @@ mdv_dev_close(struct rte_eth_dev *dev)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY || priv == NULL || priv->ctx == NULL)
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY || priv == NULL)
 		return 0;
-	release_all(dev);
-	mdv_port_close(priv);
+	/* After a reset that failed the list of addresses is all that is left. */
+	if (priv->ctx != NULL) {
+		release_all(dev);
+		mdv_port_close(priv);
+	}
 	free(priv->mc);
 	priv->mc = NULL;
 	priv->nb_mc = 0;

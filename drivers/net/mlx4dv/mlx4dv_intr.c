@@ -246,28 +246,31 @@ mdv_intr_fini(struct mdv_priv *priv)
 
 /* ---- watchdog ---- */
 
-static void
+/* Each false when the queue had failed and still has. */
+static bool
 recover_rx(struct mdv_priv *priv, struct mdv_rxq *rxq)
 {
 	if (rxq == NULL || MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_FAILED)
-		return;
+		return true;
 	if (mdv_rxq_recover(rxq) != 0)
-		return;
+		return false;
 	MDV_PLOG(priv, NOTICE, "RX queue %u failed and is back: %" PRIu64 " times so far",
 		 rxq->idx, rxq->stats.recoveries);
 	MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
+	return true;
 }
 
-static void
+static bool
 recover_tx(struct mdv_priv *priv, struct mdv_txq *txq)
 {
 	if (txq == NULL || MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_FAILED)
-		return;
+		return true;
 	if (mdv_txq_recover(txq) != 0)
-		return;
+		return false;
 	MDV_PLOG(priv, NOTICE, "TX queue %u failed and is back: %" PRIu64 " times so far",
 		 txq->idx, txq->stats.recoveries);
 	MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_RUNNING);
+	return true;
 }
 
 static void
@@ -275,15 +278,18 @@ watchdog(void *arg)
 {
 	struct mdv_priv *priv = arg;
 	struct rte_eth_dev_data *data = priv->dev->data;
+	bool well = true;
 	uint16_t i;
 
 	rte_spinlock_lock(&priv->lock);
 	if (priv->started) {
 		for (i = 0; i < data->nb_rx_queues; i++)
-			recover_rx(priv, data->rx_queues[i]);
+			well &= recover_rx(priv, data->rx_queues[i]);
 		for (i = 0; i < data->nb_tx_queues; i++)
-			recover_tx(priv, data->tx_queues[i]);
-		if (rte_eal_alarm_set(MDV_WATCHDOG_US, watchdog, priv) != 0)
+			well &= recover_tx(priv, data->tx_queues[i]);
+		/* Each failure writes a line: not too many of them. */
+		if (rte_eal_alarm_set(well ? MDV_WATCHDOG_US : MDV_WATCHDOG_RETRY_US, watchdog,
+				      priv) != 0)
 			MDV_PLOG(priv, ERR, "no alarm for the watchdog: queues that fail stay "
 				 "dead");
 	}

@@ -41,6 +41,10 @@ open_hint(int err)
 	if (err == EACCES || err == EPERM)
 		return "; give the user read and write access to /dev/infiniband/uverbs*, "
 		       "or run as root";
+	if (err == EMFILE || err == ENFILE)
+		return "; allow more open files (ulimit -n)";
+	if (err == ENOMEM)
+		return "; raise RLIMIT_MEMLOCK (ulimit -l) or free memory";
 	return "; check dmesg and that mlx4_ib is loaded (modprobe mlx4_ib)";
 }
 

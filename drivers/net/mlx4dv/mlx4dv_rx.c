@@ -205,10 +205,10 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 
 	if (room <= headroom || nb_segs > rq->max_sge)
 		return -EINVAL;
-	if (rte_mempool_get_bulk(rxq->mp, (void **)ring->elts, n) != 0) {
-		rxq->stats.nombuf++;
+	/* A ring that is brought back to life still has its buffers. */
+	if (ring->elts[0] == NULL &&
+	    rte_mempool_get_bulk(rxq->mp, (void **)ring->elts, n) != 0)
 		return -ENOMEM;
-	}
 	memset(rxq->mr, 0, sizeof(rxq->mr));
 	for (i = 0; i < n; i++) {
 		s = i & (nb_segs - 1);

@@ -417,8 +417,9 @@ mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 
 /*
  * Bring a failed queue back to life, in the watchdog. All its WQs take part, as
- * they share the CQ whose completions are thrown away here. On an error the
- * queue stays failed, its rings possibly empty, and the next round tries again.
+ * they share the CQ whose completions are thrown away here. The buffers stay
+ * where they are: there may be no others just now. On an error the queue stays
+ * failed and the next round tries again.
  */
 int
 mdv_rxq_recover(struct mdv_rxq *rxq)
@@ -435,7 +436,6 @@ mdv_rxq_recover(struct mdv_rxq *rxq)
 	mdv_rx_discard(rxq);
 	for (i = 0; i < rxq->nb_rings; i++) {
 		ring = &rxq->rings[i];
-		mdv_rx_ring_drain(rxq, ring);
 		dvq_rq_reset(&ring->rq);
 		ret = fill_ring(rxq, ring);
 		if (ret != 0)
