@@ -169,6 +169,7 @@ void check_capture(uint16_t port, unsigned int index, const uint8_t *bytes, size
 /* ---- counters ---- */
 
 struct rte_eth_stats stats_of(uint16_t port);
+/* Since the test began. */
 struct vmlx4_port_stats wire_stats(uint16_t port);
 struct vmlx4_object_counts object_counts(void);
 /* An xstat by name; fails when there is none of that name. */

@@ -297,8 +297,8 @@ main(int argc, char **argv)
 		} else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
 			run.seed = number(argv[++i]);
 		} else {
-			fprintf(stderr, "usage: mdv-integrity [--threaded] [--frames N] [--seed N]\n"
-				"under vmlx4 exec --strict, with --step unless --threaded\n");
+			fprintf(stderr, "usage: mdv-integrity [--threaded] [--frames N] "
+				"[--seed N]\nunder vmlx4 exec --strict, with --step unless --threaded\n");
 			return 2;
 		}
 	}

@@ -11,5 +11,6 @@ void test_running(const char *name);
 void pools_release_all(void);
 void ports_close_all(void);
 void captures_stop(void);
+void wire_stats_begin(void);
 
 #endif /* TEST_PMD_INTERNAL_H_ */

@@ -197,6 +197,7 @@ TEST(link_flaps_end_in_the_right_state)
 		if (atomic_load(&events[0].count) > 0)
 			CHECK_EQ(atomic_load(&events[0].last_status), (49 + round) % 2);
 	}
+	CHECK_OK(vmlx4_set_carrier(port_verbs(port), 1));
 }
 
 TEST(link_set_down_and_up_changes_one_flag)

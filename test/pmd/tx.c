@@ -84,7 +84,6 @@ TEST(tx_zero_length_segment_at_each_position)
 {
 	struct port_conf conf = tx_conf(pool_create(2048, 2048), 64);
 	uint16_t port = port_up(0, &conf);
-	uint64_t before = wire_stats(port).tx_frames;
 	uint16_t lengths[MAX_SEGMENTS];
 	unsigned int n, position, i;
 
@@ -100,7 +99,7 @@ TEST(tx_zero_length_segment_at_each_position)
 			send_chain(port, conf.pool, lengths, n);
 		}
 	CHECK_EQ(stats_of(port).oerrors, 0);
-	CHECK_EQ(stats_of(port).opackets, wire_stats(port).tx_frames - before);
+	CHECK_EQ(stats_of(port).opackets, wire_stats(port).tx_frames);
 }
 
 /*
