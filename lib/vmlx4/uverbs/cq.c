@@ -188,7 +188,6 @@ cq_switch(struct vmlx4_cq *cq, uint8_t *buf, uint32_t cqe_cnt)
 	cq->cqe_cnt = cqe_cnt;
 	cq->pi = first;
 	cq->room = 0; /* it counted entries of the old buffer */
-	cq->room = 0; /* read the consumer index anew */
 	__atomic_store_n(old, CQE_OP_RESIZE | owner, __ATOMIC_RELEASE);
 }
 

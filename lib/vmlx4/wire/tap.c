@@ -25,6 +25,7 @@
 struct tap {
 	struct vmlx4_wire wire;
 	struct vmlx4_netif netif;
+	bool deleted;              /* not only out of sight */
 	uint8_t frame[FRAME_MAX];
 };
 
@@ -44,12 +45,14 @@ tap_poll(struct vmlx4_wire *wire, unsigned int budget)
 	unsigned int count;
 
 	/* The user may have moved it to another namespace: the fd goes on working. */
-	vmlx4_netif_watch(&tap->netif, wire->port, IFF_UP, true);
+	vmlx4_netif_watch(&tap->netif, wire->port, IFF_UP, !tap->deleted);
 	for (count = 0; count < budget; count++) {
 		ssize_t length = readv(wire->fd, &part, 1);
 
-		if (length <= 0)
+		if (length <= 0) {
+			tap->deleted = length < 0 && errno == EBADFD;
 			break;
+		}
 		vmlx4_port_receive(wire->port, tap->frame, length);
 	}
 	return count;

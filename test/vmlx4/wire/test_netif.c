@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -356,6 +357,57 @@ tap_carries_both_ways(void **state)
 	assert_int_not_equal(system("ip link show vtap >/dev/null 2>&1"), 0);
 }
 
+/* The command runs in a network namespace of its own, once a byte comes. */
+static pid_t
+elsewhere(int to[2], int from[2], const char *text)
+{
+	pid_t pid;
+	char c = 0;
+
+	assert_int_equal(pipe(to) | pipe(from), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNET) != 0 || write(from[1], &c, 1) != 1 ||
+			read(to[0], &c, 1) != 1 || system(text) != 0);
+	assert_int_equal(read(from[0], &c, 1), 1);
+	return pid;
+}
+
+/* Out of sight the interface goes on working; deleted it is an unplugged cable. */
+static void
+tap_carrier_when_moved_away_and_when_deleted(void **state)
+{
+	struct vmlx4_wire *wire = open_wire(VMLX4_WIRE_TAP, "vtap", PORT);
+	int to[2], from[2], looks, status = -1;
+	char text[64];
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(wire);
+	pid = elsewhere(to, from, "ip link del vtap");
+	snprintf(text, sizeof(text), "ip link set vtap netns %d", (int)pid);
+	command(text);
+	for (looks = 0; looks < 30; looks++) {
+		wire->ops->poll(wire, 16);
+		usleep(10000);
+		assert_true(PORT->carrier);
+	}
+	assert_int_equal(write(to[1], "", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (looks = 0; looks < 200 && PORT->carrier; looks++) {
+		wire->ops->poll(wire, 16);
+		usleep(10000);
+	}
+	assert_false(PORT->carrier);
+	vmlx4_wire_close(wire);
+	for (looks = 0; looks < 2; looks++) {
+		close(to[looks]);
+		close(from[looks]);
+	}
+}
+
 static void
 tap_says_who_holds_it(void **state)
 {
@@ -424,6 +476,7 @@ main(void)
 		NET_TEST(packet_carrier_follows_the_interface),
 		NET_TEST(packet_names_an_absent_interface),
 		NET_TEST(tap_carries_both_ways),
+		NET_TEST(tap_carrier_when_moved_away_and_when_deleted),
 		NET_TEST(tap_says_who_holds_it),
 	};
 	bool network = make_network();
