@@ -38,6 +38,13 @@ dvq_cq_entry(const struct dvq_cq *cq, uint32_t index)
 		(cq->buf + (slot << cq->cqe_shift) + cq->valid_offset);
 }
 
+/* The owner bit of a CQE with running index @index, once it is written. */
+static inline uint8_t
+dvq_cq_owner(const struct dvq_cq *cq, uint32_t index)
+{
+	return (index & cq->cqe_cnt) != 0 ? DVQ_CQE_OWNER : 0;
+}
+
 /**
  * The CQE @p ahead of the next one, or NULL when the adapter has not written
  * it. Consumes nothing. @p ahead is below cq->cqe_cnt, and all CQEs before it
@@ -51,12 +58,38 @@ dvq_cq_peek(const struct dvq_cq *cq, uint32_t ahead)
 {
 	uint32_t index = cq->ci + ahead;
 	const struct dvq_cqe *cqe = dvq_cq_entry(cq, index);
-	uint8_t owner = *(const volatile uint8_t *)&cqe->owner_sr_opcode & DVQ_CQE_OWNER;
+	uint8_t owner = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
 
-	if ((owner != 0) != ((index & cq->cqe_cnt) != 0))
+	if (((owner ^ dvq_cq_owner(cq, index)) & DVQ_CQE_OWNER) != 0)
 		return NULL;
 	dvq_barrier_owner_before_cqe();
 	return cqe;
+}
+
+/**
+ * How many CQEs from the next one on the adapter has written: at most @p max, and
+ * none beyond the end of the ring, so that they lie side by side from
+ * dvq_cq_entry(cq, cq->ci) on. Consumes nothing; add what was handled to cq->ci.
+ *
+ * Ordering: fields of these CQEs are read after all their owner bytes.
+ */
+static inline uint32_t
+dvq_cq_ready(const struct dvq_cq *cq, uint32_t max)
+{
+	const struct dvq_cqe *cqe = dvq_cq_entry(cq, cq->ci);
+	const volatile uint8_t *owner = &cqe->owner_sr_opcode;
+	uint8_t expected = dvq_cq_owner(cq, cq->ci);
+	uint32_t rest = cq->cqe_cnt - (cq->ci & (cq->cqe_cnt - 1));
+	size_t size = (size_t)1 << cq->cqe_shift;
+	uint32_t n;
+
+	max = rest < max ? rest : max;
+	for (n = 0; n < max; n++, owner += size)
+		if (((*owner ^ expected) & DVQ_CQE_OWNER) != 0)
+			break;
+	if (n != 0)
+		dvq_barrier_owner_before_cqe();
+	return n;
 }
 
 /**

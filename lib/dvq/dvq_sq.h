@@ -143,6 +143,36 @@ int dvq_wqe_inline(struct dvq_wqe *wqe, const void *data, uint32_t len);
  */
 int dvq_wqe_lso(struct dvq_wqe *wqe, const void *hdr, uint32_t hdr_len, uint16_t mss);
 
+/* The control segment at sq->pi but for dword 0, for a WQE of @units units. */
+static inline void
+dvq_ctrl_fill(const struct dvq_sq *sq, uint32_t units, uint32_t vlan, uint32_t flags,
+	      const uint8_t *dmac)
+{
+	struct dvq_ctrl_seg *ctrl = (struct dvq_ctrl_seg *)dvq_sq_block(sq, sq->pi);
+	uint32_t imm = 0;
+
+	flags |= DVQ_CTRL_SE;
+	if (dmac != NULL) {
+		flags |= (uint32_t)dmac[0] << 24 | (uint32_t)dmac[1] << 16;
+		memcpy(&imm, dmac + 2, sizeof(imm));
+	}
+	ctrl->vlan_ds = htobe32(vlan | units);
+	ctrl->flags = htobe32(flags);
+	ctrl->imm = imm;
+}
+
+/* Dword 0 of the control segment at sq->pi: the adapter may execute the WQE. */
+static inline void
+dvq_ctrl_own(const struct dvq_sq *sq, uint32_t opcode)
+{
+	uint8_t *block = dvq_sq_block(sq, sq->pi);
+
+	if ((sq->pi & sq->bb_cnt) != 0)
+		opcode |= DVQ_CTRL_OWNER;
+	dvq_barrier_wqe_before_owner();
+	*(volatile uint32_t *)block = htobe32(opcode);
+}
+
 /**
  * Finish the WQE and hand it to the adapter, which may execute it at once; it is
  * certain to after dvq_sq_ring(). The caller has checked that dvq_sq_room() is
@@ -166,18 +196,9 @@ dvq_wqe_end(struct dvq_wqe *wqe, uint32_t opcode, uint32_t vlan, uint32_t flags,
 	struct dvq_sq *sq = wqe->sq;
 	uint32_t first = sq->pi;
 	uint32_t blocks = dvq_sq_blocks(wqe->size);
-	struct dvq_ctrl_seg *ctrl = (struct dvq_ctrl_seg *)dvq_sq_block(sq, first);
-	uint32_t imm = 0;
 	uint32_t i;
 
-	flags |= DVQ_CTRL_SE;
-	if (dmac != NULL) {
-		flags |= (uint32_t)dmac[0] << 24 | (uint32_t)dmac[1] << 16;
-		memcpy(&imm, dmac + 2, sizeof(imm));
-	}
-	ctrl->vlan_ds = htobe32(vlan | wqe->size / DVQ_WQE_UNIT);
-	ctrl->flags = htobe32(flags);
-	ctrl->imm = imm;
+	dvq_ctrl_fill(sq, wqe->size / DVQ_WQE_UNIT, vlan, flags, dmac);
 	if (blocks > 1) {
 		dvq_barrier_block_before_head();
 		for (i = blocks - 1; i != 0; i--)
@@ -185,12 +206,50 @@ dvq_wqe_end(struct dvq_wqe *wqe, uint32_t opcode, uint32_t vlan, uint32_t flags,
 	}
 	if ((opcode & DVQ_CTRL_OPCODE_MASK) == DVQ_OP_LSO)
 		opcode |= DVQ_CTRL_RR;
-	if ((first & sq->bb_cnt) != 0)
-		opcode |= DVQ_CTRL_OWNER;
-	dvq_barrier_wqe_before_owner();
-	*(volatile uint32_t *)&ctrl->owner_opcode = htobe32(opcode);
+	dvq_ctrl_own(sq, opcode);
 	sq->pi = first + blocks;
 	return first;
+}
+
+/* ---- WQEs of one block ---- */
+
+/** Data segments that fit the first block of a WQE, behind its control segment. */
+#define DVQ_SQ_BLOCK_SEGS (DVQ_UNITS_PER_BB - 1)
+
+/**
+ * The data segments of a WQE of one block at sq->pi: fill the first ones with
+ * dvq_seg_set() and hand them over with dvq_sq_post_block(). The short way to
+ * what dvq_wqe_begin(), dvq_wqe_data() and dvq_wqe_end() do. Nothing of them is
+ * visible before, so that they can be abandoned at any time.
+ */
+static inline struct dvq_data_seg *
+dvq_sq_block_segs(const struct dvq_sq *sq)
+{
+	return (struct dvq_data_seg *)dvq_sq_block(sq, sq->pi) + 1;
+}
+
+/** Write one data segment. @p len is 1..2^31-1: 0 would mean 2^31. */
+static inline void
+dvq_seg_set(struct dvq_data_seg *seg, uint64_t addr, uint32_t lkey_be, uint32_t len)
+{
+	seg->byte_count = htobe32(len);
+	seg->lkey = lkey_be;
+	seg->addr = htobe64(addr);
+}
+
+/**
+ * Hand over the block at sq->pi with its first @p n data segments, 0 up to
+ * DVQ_SQ_BLOCK_SEGS. The caller has checked that dvq_sq_room() is at least 1.
+ * Other parameters, the result and the ordering are those of dvq_wqe_end();
+ * DVQ_OP_LSO is not for this form.
+ */
+static inline uint32_t
+dvq_sq_post_block(struct dvq_sq *sq, uint32_t n, uint32_t opcode, uint32_t vlan,
+		  uint32_t flags, const uint8_t *dmac)
+{
+	dvq_ctrl_fill(sq, n + 1, vlan, flags, dmac);
+	dvq_ctrl_own(sq, opcode);
+	return sq->pi++;
 }
 
 /**
@@ -214,16 +273,24 @@ dvq_sq_stamp(const struct dvq_sq *sq, uint32_t index)
 	return htobe32(DVQ_SQ_STAMP | ((index & sq->bb_cnt) != 0 ? DVQ_CTRL_OWNER : 0));
 }
 
-/* Take back the first @count blocks in flight. */
+/* Take back the first @count blocks in flight. Up to the ring's end all stamps are the same. */
 static inline void
 dvq_sq_release(struct dvq_sq *sq, uint32_t count)
 {
-	uint32_t end = sq->ci + count;
-	uint32_t i;
+	uint32_t slot, run, stamp;
+	uint8_t *block, *end;
 
-	for (i = sq->ci; i != end; i++)
-		*(volatile uint32_t *)dvq_sq_block(sq, i) = dvq_sq_stamp(sq, i);
-	sq->ci = end;
+	while (count != 0) {
+		slot = sq->ci & (sq->bb_cnt - 1);
+		run = sq->bb_cnt - slot < count ? sq->bb_cnt - slot : count;
+		stamp = dvq_sq_stamp(sq, sq->ci);
+		block = dvq_sq_block(sq, slot);
+		end = block + ((size_t)run << DVQ_SQ_BB_SHIFT);
+		for (; block != end; block += DVQ_SQ_BB_SIZE)
+			*(volatile uint32_t *)block = stamp;
+		sq->ci += run;
+		count -= run;
+	}
 }
 
 /**

@@ -20,6 +20,10 @@
 
 /* CQEs handled, and buffers allocated, at a time. */
 #define RX_CHUNK 32u
+/* Packets ahead whose mbufs are fetched; rings have as many entries too many. */
+#define RX_AHEAD MDV_RX_AHEAD
+
+#define RX_CSUM_GOOD (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 
 static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data),
 	      "rearm starts with data_off");
@@ -27,12 +31,12 @@ static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, r
 /* ---- what a CQE says about a packet ---- */
 
 static inline uint32_t
-rx_ptype(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, uint32_t status)
+rx_ptype(bool tunnels, const struct dvq_cqe *cqe, uint32_t status)
 {
 	uint32_t i = (status >> 22 & 0x3f) | (status & DVQ_CQE_ST_IPV6F) >> 11;
 
 	/* Without tunnel parsing these bits mean other things. */
-	if (rxq->csum_l2tun) {
+	if (tunnels) {
 		uint32_t bits = dvq_cqe_vlan_bits(cqe);
 
 		if ((bits & DVQ_CQE_TUNNEL) != 0)
@@ -106,17 +110,6 @@ rx_csum_partly(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const struc
 	return flags | RTE_MBUF_F_RX_L4_CKSUM_BAD;
 }
 
-static inline uint64_t
-rx_csum(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const struct rte_mbuf *m,
-	uint32_t status)
-{
-	const uint32_t good = DVQ_CQE_ST_IPV4 | DVQ_CQE_ST_IPOK | DVQ_CQE_ST_L4OK;
-
-	if (likely((status & good) == good))
-		return RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-	return rx_csum_partly(rxq, cqe, m, status);
-}
-
 /* Set data_off, refcnt, nb_segs and port at once. */
 static inline void
 rx_rearm(struct rte_mbuf *m, uint64_t rearm)
@@ -124,162 +117,87 @@ rx_rearm(struct rte_mbuf *m, uint64_t rearm)
 	*(uint64_t *)RTE_PTR_ADD(m, offsetof(struct rte_mbuf, rearm_data)) = rearm;
 }
 
-/* The first mbuf of a packet of @len bytes, @seg_len of them its own. */
+/* What a queue gives every mbuf, read once per burst. */
+struct rx_mbuf {
+	uint64_t rearm;
+	uint64_t ol_flags;
+	uint64_t rss_hash;        /* the flag, when wanted */
+	uint64_t csum_good;       /* the flags, when wanted */
+};
+
+/*
+ * The first mbuf of a packet of @len bytes, @seg_len of them its own. With no
+ * offload wanted neither hash nor checksums are looked at.
+ */
 static inline void
-rx_fill_mbuf(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m,
-	     uint32_t len, uint32_t seg_len)
+rx_fill_mbuf(const struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe,
+	     struct rte_mbuf *m, uint32_t len, uint32_t seg_len, const bool offloads)
 {
 	uint32_t status = dvq_cqe_status(cqe);
-	uint32_t hash = dvq_cqe_rss_hash(cqe);
-	uint64_t flags = 0;
+	uint64_t flags = with->ol_flags;
 
-	rx_rearm(m, rxq->rearm);
-	m->packet_type = rx_ptype(rxq, cqe, status);
+	rx_rearm(m, with->rearm);
+	m->packet_type = rx_ptype(offloads && rxq->csum_l2tun, cqe, status);
 	m->pkt_len = len;
 	m->data_len = (uint16_t)seg_len;
-	m->hash.rss = hash;
-	/* A packet that was not hashed shows 0. */
-	if (rxq->rss_hash && hash != 0)
-		flags |= RTE_MBUF_F_RX_RSS_HASH;
-	if (rxq->csum)
-		flags |= rx_csum(rxq, cqe, m, status);
+	if (offloads) {
+		const uint32_t good = DVQ_CQE_ST_IPV4 | DVQ_CQE_ST_IPOK | DVQ_CQE_ST_L4OK;
+		uint32_t hash = dvq_cqe_rss_hash(cqe);
+
+		m->hash.rss = hash;
+		/* A packet that was not hashed shows 0. */
+		flags |= hash != 0 ? with->rss_hash : 0;
+		if (likely((status & good) == good))
+			flags |= with->csum_good;
+		else if (with->csum_good != 0)
+			flags |= rx_csum_partly(rxq, cqe, m, status);
+	}
 	m->ol_flags = flags;
 }
 
-/* ---- buffers ---- */
-
-static inline uint16_t
-rx_headroom(const struct mdv_rxq *rxq)
+static inline void
+rx_mbuf_init(struct rx_mbuf *with, const struct mdv_rxq *rxq)
 {
-	uint16_t data_off;
-
-	/* data_off is what rearm starts with. */
-	memcpy(&data_off, &rxq->rearm, sizeof(data_off));
-	return data_off;
-}
-
-/* The region of a buffer, when it is not the one of the last buffer. */
-static __rte_noinline uint32_t
-rx_lkey_other(struct mdv_rxq *rxq, const struct rte_mbuf *m)
-{
-	uintptr_t start = (uintptr_t)m->buf_addr;
-	struct mdv_mr_entry found;
-	unsigned int i;
-
-	for (i = 1; i < MDV_MR_CACHE; i++)
-		if (start >= rxq->mr[i].start && start + m->buf_len <= rxq->mr[i].end)
-			break;
-	if (i < MDV_MR_CACHE) {
-		found = rxq->mr[i];
-	} else {
-		/* The pool was registered at set-up: a lookup, no verbs call. */
-		if (mdv_mr_get(rxq->priv, start, m->buf_len, rxq->mp, &found) != 0)
-			return MDV_LKEY_NONE;
-		i = MDV_MR_CACHE - 1;
-	}
-	memmove(&rxq->mr[1], &rxq->mr[0], i * sizeof(rxq->mr[0]));
-	rxq->mr[0] = found;
-	return found.lkey;
-}
-
-static inline uint32_t
-rx_lkey(struct mdv_rxq *rxq, const struct rte_mbuf *m)
-{
-	uintptr_t start = (uintptr_t)m->buf_addr;
-
-	if (likely(start >= rxq->mr[0].start && start + m->buf_len <= rxq->mr[0].end))
-		return rxq->mr[0].lkey;
-	return rx_lkey_other(rxq, m);
-}
-
-int
-mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
-{
-	struct dvq_rq *rq = &ring->rq;
-	uint32_t nb_segs = 1u << rxq->sges_n;
-	uint32_t n = rq->wqe_cnt << rxq->sges_n;
-	uint32_t headroom = rx_headroom(rxq);
-	uint32_t room = rte_pktmbuf_data_room_size(rxq->mp);
-	struct dvq_data_seg *seg;
-	uint32_t i, s, lkey, front;
-
-	if (room <= headroom || nb_segs > rq->max_sge)
-		return -EINVAL;
-	/* A ring that is brought back to life still has its buffers. */
-	if (ring->elts[0] == NULL &&
-	    rte_mempool_get_bulk(rxq->mp, (void **)ring->elts, n) != 0)
-		return -ENOMEM;
-	memset(rxq->mr, 0, sizeof(rxq->mr));
-	for (i = 0; i < n; i++) {
-		s = i & (nb_segs - 1);
-		seg = dvq_rq_wqe(rq, i >> rxq->sges_n) + s;
-		lkey = rx_lkey(rxq, ring->elts[i]);
-		if (lkey == MDV_LKEY_NONE) {
-			mdv_rx_ring_drain(rxq, ring);
-			return -EFAULT;
-		}
-		/* Only the first segment has headroom. */
-		front = s == 0 ? headroom : 0;
-		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + front, lkey, room - front);
-		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
-			dvq_rq_terminate(seg + 1);
-	}
-	ring->wqn = ring->wq->wq_num;
-	rq->ci = 0;
-	rq->pi = rq->wqe_cnt;
-	dvq_rq_publish(rq);
-	return 0;
-}
-
-void
-mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
-{
-	uint32_t n = ring->rq.wqe_cnt << rxq->sges_n;
-	uint32_t i;
-
-	if (ring->elts == NULL)
-		return;
-	/* They are as they came from the pool: fields are set at delivery. */
-	for (i = 0; i < n; i++) {
-		if (ring->elts[i] != NULL)
-			rte_mempool_put(rxq->mp, ring->elts[i]);
-		ring->elts[i] = NULL;
-	}
+	with->rearm = rxq->rearm;
+	with->ol_flags = rxq->ol_flags;
+	with->rss_hash = rxq->rss_hash ? RTE_MBUF_F_RX_RSS_HASH : 0;
+	with->csum_good = rxq->csum ? RX_CSUM_GOOD : 0;
 }
 
 /* ---- bursts ---- */
 
-/* State of one call. */
-struct rx_call {
-	struct mdv_rx_ring *ring;
-	uint64_t packets;
-	uint64_t bytes;
-	bool failed;              /* a completion proved a WQ dead */
-};
-
-/* The ring that a CQE belongs to. */
-static __rte_noinline struct mdv_rx_ring *
-rx_ring_of(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe)
+/*
+ * The next CQE belongs to a queue of several rings: make its ring the current
+ * one. Returns how many CQEs up to @max are of that ring, 0 when none is.
+ */
+static __rte_noinline uint32_t
+rx_switch_ring(struct mdv_rxq *rxq, uint32_t max)
 {
-	uint32_t wqn = dvq_cqe_qpn(cqe);
+	uint32_t wqn = dvq_cqe_qpn(dvq_cq_entry(&rxq->cq, rxq->cq.ci));
 	unsigned int i;
+	uint32_t run;
 
-	if (call->ring->wqn == wqn)
-		return call->ring;
-	for (i = 0; i < rxq->nb_rings; i++)
-		if (rxq->rings[i].wqn == wqn)
+	if (rxq->ring->wqn != wqn) {
+		for (i = 0; i < rxq->nb_rings; i++)
+			if (rxq->rings[i].wqn == wqn)
+				break;
+		if (i == rxq->nb_rings) {
+			rxq->stats.errors++;
+			return 0;
+		}
+		/* One record per run of completions of a ring. */
+		dvq_rq_publish(&rxq->ring->rq);
+		rxq->ring = &rxq->rings[i];
+	}
+	for (run = 1; run < max; run++)
+		if (dvq_cqe_qpn(dvq_cq_entry(&rxq->cq, rxq->cq.ci + run)) != wqn)
 			break;
-	if (i == rxq->nb_rings)
-		return NULL;
-	/* One record per run of completions of a ring. */
-	dvq_rq_publish(&call->ring->rq);
-	call->ring = &rxq->rings[i];
-	return call->ring;
+	return run;
 }
 
 /* Count a CQE that carries no packet. Its buffers stay where they are. */
 static __rte_noinline void
-rx_count_error(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe)
+rx_count_error(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
 {
 	uint8_t syndrome;
 
@@ -292,21 +210,15 @@ rx_count_error(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *
 		rxq->stats.flushed++;
 	else
 		rxq->stats.errors++;
-	call->failed |= dvq_syndrome_kills_rq(syndrome);
+	rxq->dead |= dvq_syndrome_kills_rq(syndrome);
 }
 
-/* The WQE just completed goes back with the buffers that its slot holds now. */
+/* @n WQEs just completed go back with the buffers that their slots hold now. */
 static inline void
-rx_repost(struct dvq_rq *rq)
+rx_repost(struct dvq_rq *rq, uint32_t n)
 {
-	rq->ci++;
-	rq->pi++;
-}
-
-static inline void
-rx_begin(struct mdv_rxq *rxq, struct rx_call *call)
-{
-	*call = (struct rx_call){ .ring = rxq->rings };
+	rq->ci += n;
+	rq->pi += n;
 }
 
 /*
@@ -314,32 +226,17 @@ rx_begin(struct mdv_rxq *rxq, struct rx_call *call)
  * watchdog may then take the queue.
  */
 static inline void
-rx_end(struct mdv_rxq *rxq, const struct rx_call *call)
+rx_end(struct mdv_rxq *rxq)
 {
-	rxq->stats.packets += call->packets;
-	rxq->stats.bytes += call->bytes;
-	dvq_rq_publish(&call->ring->rq);
+	dvq_rq_publish(&rxq->ring->rq);
 	dvq_cq_update_ci(&rxq->cq);
-	if (unlikely(call->failed))
+	if (unlikely(rxq->dead)) {
+		rxq->dead = false;
 		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_FAILED);
-}
-
-/* How many CQEs are ready, at most @max; their mbufs will be written soon. */
-static inline uint32_t
-rx_ready(const struct mdv_rxq *rxq, uint32_t max)
-{
-	const struct mdv_rx_ring *ring = rxq->rings;
-	uint32_t i;
-
-	for (i = 0; i < max; i++) {
-		if (dvq_cq_peek(&rxq->cq, i) == NULL)
-			break;
-		rte_prefetch0(ring->elts[(ring->rq.ci + i) & (ring->rq.wqe_cnt - 1)]);
 	}
-	return i;
 }
 
-/* @n fresh mbufs, or as many as there are. */
+/* @n fresh mbufs; when the pool has fewer, NULL for the rest. Returns how many. */
 static inline uint32_t
 rx_alloc(struct mdv_rxq *rxq, struct rte_mbuf **fresh, uint32_t n)
 {
@@ -350,106 +247,155 @@ rx_alloc(struct mdv_rxq *rxq, struct rte_mbuf **fresh, uint32_t n)
 	for (i = 0; i < n; i++)
 		if (rte_mempool_get(rxq->mp, (void **)&fresh[i]) != 0)
 			break;
+	memset(&fresh[i], 0, (n - i) * sizeof(fresh[0]));
 	return i;
 }
 
-/* Put a fresh buffer in the place of a received one; false: no key for it. */
+/* Point a segment at a fresh buffer; false: there is none, or no key for it. */
 static inline bool
-rx_replace(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **elt,
-	   struct rte_mbuf *fresh, uint32_t headroom)
+rx_attach(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf *fresh,
+	  uint32_t headroom)
 {
-	uint32_t lkey = rx_lkey(rxq, fresh);
-
-	if (unlikely(lkey == MDV_LKEY_NONE))
-		return false;
-	seg->lkey = lkey;
-	seg->addr = htobe64((uintptr_t)fresh->buf_addr + headroom);
-	*elt = fresh;
+	/* No mbuf is no address in the region either. */
+	if (unlikely((uintptr_t)fresh - rxq->near_first > rxq->near_span))
+		return mdv_rx_attach_other(rxq, seg, fresh, headroom);
+	seg->lkey = rxq->near_lkey;
+	seg->addr = htobe64((uintptr_t)fresh + rxq->near_offset + headroom);
 	return true;
 }
 
 /*
- * One CQE of a queue of single-segment WQEs. Returns the packet, or NULL. As in
- * other drivers a kept FCS lies behind the data and is not part of the length.
+ * @n CQEs of the current ring, side by side as their WQEs are. Returns how many
+ * packets they gave, each for one of the fresh mbufs. As in other drivers a kept
+ * FCS lies behind the data and is not part of the length.
  */
-static inline struct rte_mbuf *
-rx_one(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe,
-       struct rte_mbuf *fresh, uint32_t headroom)
+static __rte_always_inline uint32_t
+rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uint32_t n,
+       const bool offloads)
 {
-	struct mdv_rx_ring *ring = call->ring;
-	uint32_t len = dvq_cqe_byte_cnt(cqe) - rxq->crc_len;
-	struct dvq_data_seg *seg;
-	struct rte_mbuf **elt;
-	struct rte_mbuf *m;
+	struct dvq_rq *rq = &rxq->ring->rq;
+	struct rte_mbuf **elts = &rxq->ring->elts[rq->ci & (rq->wqe_cnt - 1)];
+	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
+	uint8_t *wqe = (uint8_t *)dvq_rq_wqe(rq, rq->ci);
+	const size_t cqe_size = (size_t)1 << rxq->cq.cqe_shift;
+	const size_t wqe_size = (size_t)1 << rq->stride_shift;
+	const uint32_t headroom = mdv_rx_headroom(rxq);
+	const uint32_t crc_len = rxq->crc_len;
+	const uint32_t room = rxq->room;
+	struct rx_mbuf with;
+	uint32_t done = 0;
+	uint64_t bytes = 0;
+	uint32_t i;
 
-	if (unlikely(rxq->nb_rings > 1)) {
-		ring = rx_ring_of(rxq, call, cqe);
-		if (ring == NULL) {
-			rxq->stats.errors++;
-			return NULL;
+	rx_mbuf_init(&with, rxq);
+	for (i = 0; i < n; i++, at += cqe_size, wqe += wqe_size) {
+		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
+		uint32_t len = dvq_cqe_byte_cnt(cqe) - crc_len;
+		struct rte_mbuf *m = elts[i];
+
+		rte_prefetch0(elts[i + RX_AHEAD]);
+		/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
+		if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= room)) {
+			rx_count_error(rxq, cqe);
+			continue;
 		}
+		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, fresh[done], headroom))) {
+			rxq->stats.nombuf++;
+			continue;
+		}
+		elts[i] = fresh[done];
+		rx_fill_mbuf(rxq, &with, cqe, m, len, len, offloads);
+		pkts[done++] = m;
+		bytes += len;
 	}
-	seg = dvq_rq_wqe(&ring->rq, ring->rq.ci);
-	elt = &ring->elts[ring->rq.ci & (ring->rq.wqe_cnt - 1)];
-	rx_repost(&ring->rq);
-	/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
-	if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= be32toh(seg->byte_count))) {
-		rx_count_error(rxq, call, cqe);
-		return NULL;
+	rx_repost(rq, n);
+	rxq->cq.ci += n;
+	rxq->stats.packets += done;
+	rxq->stats.bytes += bytes;
+	return done;
+}
+
+/* @ready CQEs side by side, of whatever rings. Returns the packets they gave. */
+static __rte_always_inline uint32_t
+rx_chunk(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint32_t ready, const bool offloads)
+{
+	struct rte_mbuf *fresh[RX_CHUNK];
+	uint32_t got = rx_alloc(rxq, fresh, ready);
+	uint32_t done = 0;
+	uint32_t run, rest;
+
+	while (ready != 0) {
+		const struct dvq_rq *rq;
+
+		run = ready;
+		if (unlikely(rxq->nb_rings > 1)) {
+			run = rx_switch_ring(rxq, ready);
+			if (run == 0) {
+				rxq->cq.ci++;
+				ready--;
+				continue;
+			}
+		}
+		rq = &rxq->ring->rq;
+		rest = rq->wqe_cnt - (rq->ci & (rq->wqe_cnt - 1));
+		run = RTE_MIN(run, rest);
+		done += rx_run(rxq, &pkts[done], &fresh[done], run, offloads);
+		ready -= run;
 	}
-	m = *elt;
-	if (unlikely(fresh == NULL || !rx_replace(rxq, seg, elt, fresh, headroom))) {
-		rxq->stats.nombuf++;
-		return NULL;
+	if (unlikely(done < got))
+		rte_mempool_put_bulk(rxq->mp, (void **)&fresh[done], got - done);
+	return done;
+}
+
+static __rte_always_inline uint16_t
+rx_receive(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n, const bool offloads)
+{
+	uint32_t left = n;        /* CQEs to look at: without mbufs none gives a packet */
+	uint32_t done = 0;
+	uint32_t ready;
+
+	rxq->ring = rxq->rings;
+	while (left != 0) {
+		ready = dvq_cq_ready(&rxq->cq, RTE_MIN(left, RX_CHUNK));
+		if (ready == 0)
+			break;
+		done += rx_chunk(rxq, &pkts[done], ready, offloads);
+		left -= ready;
 	}
-	rx_fill_mbuf(rxq, cqe, m, len, len);
-	call->packets++;
-	call->bytes += len;
-	return m;
+	rx_end(rxq);
+	return (uint16_t)done;
+}
+
+static __rte_noinline uint16_t
+rx_receive_plain(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rx_receive(rxq, pkts, n, false);
+}
+
+static __rte_noinline uint16_t
+rx_receive_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rx_receive(rxq, pkts, n, true);
+}
+
+/* Is there anything to do? What an idle core spends its time on. */
+static inline bool
+rx_idle(const struct mdv_rxq *rxq)
+{
+	return unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING) ||
+		dvq_cq_peek(&rxq->cq, 0) == NULL;
 }
 
 uint16_t
-mdv_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct mdv_rxq *rxq = queue;
-	struct rte_mbuf *fresh[RX_CHUNK];
-	struct rx_call call;
-	uint32_t headroom, ready, got, used, i, max;
-	uint32_t left = n;        /* CQEs to look at: without mbufs none gives a packet */
-	uint16_t done = 0;
+	return rx_idle(rxq) ? 0 : rx_receive_plain(rxq, pkts, n);
+}
 
-	if (unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING))
-		return 0;
-	max = RTE_MIN(left, RX_CHUNK);
-	ready = rx_ready(rxq, max);
-	if (ready == 0)
-		return 0;
-	headroom = rx_headroom(rxq);
-	rx_begin(rxq, &call);
-	do {
-		got = rx_alloc(rxq, fresh, ready);
-		used = 0;
-		for (i = 0; i < ready; i++) {
-			const struct dvq_cqe *cqe = dvq_cq_entry(&rxq->cq, rxq->cq.ci + i);
-			struct rte_mbuf *m = rx_one(rxq, &call, cqe,
-				used < got ? fresh[used] : NULL, headroom);
-
-			if (likely(m != NULL)) {
-				pkts[done++] = m;
-				used++;
-			}
-		}
-		rxq->cq.ci += ready;
-		left -= ready;
-		if (unlikely(used < got))
-			rte_mempool_put_bulk(rxq->mp, (void **)&fresh[used], got - used);
-		if (ready < max)
-			break;
-		max = RTE_MIN(left, RX_CHUNK);
-		ready = rx_ready(rxq, max);
-	} while (ready != 0);
-	rx_end(rxq, &call);
-	return done;
+uint16_t
+mdv_rx_burst_offloads(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rx_idle(rxq) ? 0 : rx_receive_offloads(rxq, pkts, n);
 }
 
 /*
@@ -479,20 +425,22 @@ rx_replace_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **
 	       struct rte_mbuf **old, uint32_t n)
 {
 	struct rte_mbuf *fresh[MDV_RX_MAX_SGE];
-	uint32_t headroom = rx_headroom(rxq);
+	uint32_t headroom = mdv_rx_headroom(rxq);
 	uint32_t i, s;
 
 	if (unlikely(rte_mempool_get_bulk(rxq->mp, (void **)fresh, n) != 0))
 		return false;
 	memcpy(old, elts, n * sizeof(*old));
 	for (i = 0; i < n; i++)
-		if (unlikely(!rx_replace(rxq, &seg[i], &elts[i], fresh[i], i == 0 ? headroom : 0)))
+		if (unlikely(!rx_attach(rxq, &seg[i], fresh[i], i == 0 ? headroom : 0)))
 			break;
-	if (likely(i == n))
+	if (likely(i == n)) {
+		memcpy(elts, fresh, n * sizeof(*elts));
 		return true;
+	}
 	/* The old ones stay after all; they had a key when they were posted. */
 	for (s = 0; s < i; s++)
-		rx_replace(rxq, &seg[s], &elts[s], old[s], s == 0 ? headroom : 0);
+		rx_attach(rxq, &seg[s], old[s], s == 0 ? headroom : 0);
 	for (s = 0; s < n; s++)
 		rte_mempool_put(rxq->mp, fresh[s]);
 	return false;
@@ -500,103 +448,91 @@ rx_replace_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **
 
 /* One CQE of a queue whose WQEs have several segments. */
 static inline struct rte_mbuf *
-rx_one_scattered(struct mdv_rxq *rxq, struct rx_call *call, const struct dvq_cqe *cqe)
+rx_one_scattered(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe)
 {
-	struct mdv_rx_ring *ring = call->ring;
+	struct mdv_rx_ring *ring = rxq->ring;
 	struct rte_mbuf *segs[MDV_RX_MAX_SGE];
 	uint32_t len = dvq_cqe_byte_cnt(cqe) - rxq->crc_len;
-	struct dvq_data_seg *wqe;
-	uint32_t rest, room, n, s, slot;
+	struct dvq_data_seg *wqe = dvq_rq_wqe(&ring->rq, ring->rq.ci);
+	uint32_t slot = ring->rq.ci & (ring->rq.wqe_cnt - 1);
+	uint32_t rest, room, n, s;
 
-	if (rxq->nb_rings > 1) {
-		ring = rx_ring_of(rxq, call, cqe);
-		if (unlikely(ring == NULL)) {
-			rxq->stats.errors++;
-			return NULL;
-		}
-	}
-	wqe = dvq_rq_wqe(&ring->rq, ring->rq.ci);
-	slot = ring->rq.ci & (ring->rq.wqe_cnt - 1);
-	rx_repost(&ring->rq);
+	rx_repost(&ring->rq, 1);
 	n = likely(!dvq_cqe_is_error(cqe)) ? rx_segments(rxq, wqe, len) : 0;
 	if (unlikely(n == 0)) {
-		rx_count_error(rxq, call, cqe);
+		rx_count_error(rxq, cqe);
 		return NULL;
 	}
 	if (unlikely(!rx_replace_all(rxq, wqe, &ring->elts[slot << rxq->sges_n], segs, n))) {
 		rxq->stats.nombuf++;
 		return NULL;
 	}
-	room = be32toh(wqe[0].byte_count);
-	rx_fill_mbuf(rxq, cqe, segs[0], len, RTE_MIN(len, room));
+	room = rxq->room;
+	rx_fill_mbuf(rxq, with, cqe, segs[0], len, RTE_MIN(len, room), true);
 	segs[0]->nb_segs = (uint16_t)n;
 	rest = len - RTE_MIN(len, room);
 	for (s = 1; s < n; s++) {
 		room = be32toh(wqe[s].byte_count);
-		rx_rearm(segs[s], rxq->rearm);
+		rx_rearm(segs[s], with->rearm);
 		segs[s]->data_off = 0;
-		segs[s]->ol_flags = 0;
+		segs[s]->ol_flags = with->ol_flags;
 		segs[s]->data_len = (uint16_t)RTE_MIN(rest, room);
 		rest -= segs[s]->data_len;
 		segs[s - 1]->next = segs[s];
 	}
-	call->packets++;
-	call->bytes += len;
+	rxq->stats.packets++;
+	rxq->stats.bytes += len;
 	return segs[0];
 }
 
-uint16_t
-mdv_rx_burst_scattered(void *queue, struct rte_mbuf **pkts, uint16_t n)
+static __rte_noinline uint16_t
+rx_receive_scattered(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct mdv_rxq *rxq = queue;
 	const struct dvq_cqe *cqe;
-	struct rx_call call;
+	struct rx_mbuf with;
 	struct rte_mbuf *m;
 	uint16_t seen;
 	uint16_t done = 0;
 
-	if (unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING))
-		return 0;
-	rx_begin(rxq, &call);
+	rxq->ring = rxq->rings;
+	rx_mbuf_init(&with, rxq);
 	for (seen = 0; seen < n; seen++) {
-		cqe = dvq_cq_poll(&rxq->cq);
+		cqe = dvq_cq_peek(&rxq->cq, 0);
 		if (cqe == NULL)
 			break;
-		m = rx_one_scattered(rxq, &call, cqe);
+		m = NULL;
+		if (likely(rxq->nb_rings == 1 || rx_switch_ring(rxq, 1) != 0))
+			m = rx_one_scattered(rxq, &with, cqe);
+		rxq->cq.ci++;
 		if (likely(m != NULL))
 			pkts[done++] = m;
 	}
-	if (seen != 0)
-		rx_end(rxq, &call);
+	rx_end(rxq);
 	return done;
 }
 
-void
-mdv_rx_discard(struct mdv_rxq *rxq)
+uint16_t
+mdv_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
-	const struct dvq_cqe *cqe;
-
-	if (rxq->cq.buf == NULL)
-		return;
-	while ((cqe = dvq_cq_poll(&rxq->cq)) != NULL) {
-		if (dvq_cqe_is_error(cqe) && dvq_cqe_syndrome(cqe) == DVQ_SYNDROME_WR_FLUSH)
-			rxq->stats.flushed++;
-		else
-			rxq->stats.errors++;
-	}
-	dvq_cq_update_ci(&rxq->cq);
+	return rx_idle(rxq) ? 0 : rx_receive_scattered(rxq, pkts, n);
 }
 
+/* The least that serves every queue of the port. */
 eth_rx_burst_t
 mdv_rx_burst_select(struct rte_eth_dev *dev)
 {
+	eth_rx_burst_t burst = mdv_rx_burst;
 	uint16_t i;
 
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		const struct mdv_rxq *rxq = dev->data->rx_queues[i];
 
-		if (rxq != NULL && rxq->sges_n != 0)
+		if (rxq == NULL)
+			continue;
+		if (rxq->sges_n != 0)
 			return mdv_rx_burst_scattered;
+		if (rxq->csum || rxq->rss_hash)
+			burst = mdv_rx_burst_offloads;
 	}
-	return mdv_rx_burst;
+	return burst;
 }

@@ -147,6 +147,8 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	rxq->csum = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0;
 	rxq->csum_l2tun = rxq->csum && priv->caps.tunnel_csum;
 	set_rearm(rxq);
+	if ((rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0)
+		rxq->ol_flags = RTE_MBUF_F_EXTERNAL;
 	dev->data->rx_queues[idx] = rxq;
 	ret = segments_log2(rxq, dev->data->mtu);
 	if (ret >= 0)
@@ -255,7 +257,8 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		MDV_PLOG(rxq->priv, ERR, "RX queue %u: %s", rxq->idx, error);
 		return ret;
 	}
-	n = (size_t)rxq->nb_desc << rxq->sges_n;
+	/* Bursts fetch what lies ahead, without a look at the ring's end. */
+	n = ((size_t)rxq->nb_desc << rxq->sges_n) + MDV_RX_AHEAD;
 	ring->elts = mdv_zalloc(rxq->priv, "an RX ring", n * sizeof(ring->elts[0]), rxq->socket);
 	return ring->elts != NULL ? 0 : -ENOMEM;
 }

@@ -9,6 +9,10 @@
  * system call, no log and no verbs call.
  */
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -19,6 +23,7 @@
 
 struct mdv_priv;
 
+#define MDV_RX_AHEAD 4       /* packets whose mbufs are fetched before their turn */
 #define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
 #define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
@@ -52,7 +57,7 @@ struct mdv_mr_entry {
  */
 struct mdv_rx_ring {
 	struct dvq_rq rq;
-	struct rte_mbuf **elts;   /* segment s of WQE i: elts[(i << sges_n) + s] */
+	struct rte_mbuf **elts;   /* segment s of WQE i: elts[(i << sges_n) + s]; padded */
 	uint32_t wqn;             /* as the CQE names it; set by mdv_rx_ring_fill() */
 	struct ibv_wq *wq;        /* not touched in bursts */
 };
@@ -70,7 +75,15 @@ struct mdv_rxq {
 	/* Read in every burst. */
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
+	struct mdv_rx_ring *rings;
+	struct mdv_rx_ring *ring; /* of the completions that a burst is at */
 	uint64_t rearm;           /* data_off, refcnt, nb_segs, port of a fresh mbuf */
+	uint64_t ol_flags;        /* of every mbuf: what its pool gives it */
+	uintptr_t near_first;     /* mbufs from here to span bytes further are of the */
+	uintptr_t near_span;      /* region last used */
+	uint32_t near_lkey;
+	uint32_t near_offset;     /* from such an mbuf to its buffer */
+	uint32_t room;            /* bytes of a first segment */
 	uint16_t port_id;
 	uint16_t nb_rings;
 	uint8_t sges_n;           /* log2 of the segments per WQE */
@@ -78,8 +91,8 @@ struct mdv_rxq {
 	bool rss_hash;            /* RX_OFFLOAD_RSS_HASH */
 	bool csum;                /* RX_OFFLOAD_CHECKSUM */
 	bool csum_l2tun;
+	bool dead;                /* a completion of this burst proved it */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
-	struct mdv_rx_ring *rings;
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */
 	struct mdv_rxq_stats stats;
 
@@ -112,13 +125,13 @@ struct mdv_txq_stats {
 struct mdv_txq {
 	/* Read in every burst. */
 	struct dvq_sq sq;
-	struct rte_mbuf **elts;   /* by WQE block: the packet whose WQE starts there */
+	struct rte_mbuf **elts;   /* by WQE block in flight: the packet that starts there */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	uint32_t inflight;        /* packets in elts: at most nb_desc */
 	uint32_t freed;           /* running count of blocks whose elts are free */
-	uint32_t max_len;         /* of a frame, by the MTU; set by mdv_tx_set_mtu() */
+	uint32_t mixed;           /* up to here not each block holds one segment alone */
+	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint16_t nb_desc;
-	uint16_t unsignalled;     /* packets since the last one that asks for a CQE */
 	bool fast_free;           /* MBUF_FAST_FREE; set by mdv_tx_burst_select() */
 	bool loopback;            /* VF: the adapter looks for the destination inside */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
@@ -144,9 +157,28 @@ struct mdv_txq {
 
 /* mlx4dv_rx.c */
 uint16_t mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+uint16_t mdv_rx_burst_offloads(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mdv_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 /* The function for the device's configuration, once its queues exist. */
 eth_rx_burst_t mdv_rx_burst_select(struct rte_eth_dev *dev);
+
+/* mlx4dv_rx_ring.c */
+static inline uint16_t
+mdv_rx_headroom(const struct mdv_rxq *rxq)
+{
+	uint16_t data_off;
+
+	/* data_off is what rearm starts with. */
+	memcpy(&data_off, &rxq->rearm, sizeof(data_off));
+	return data_off;
+}
+
+/*
+ * Point a segment at the buffer of an mbuf that is not of the region last used.
+ * False: m is NULL, or no region covers it.
+ */
+bool mdv_rx_attach_other(struct mdv_rxq *rxq, struct dvq_data_seg *seg, const struct rte_mbuf *m,
+	uint32_t headroom);
 /* Post a buffer in every WQE of a ring; -ENOMEM leaves the ring empty. */
 int mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 /* Free all buffers of a ring that the adapter no longer writes to. */
@@ -167,6 +199,10 @@ uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
 /* Longer frames are dropped: the adapter would stop the queue over one. */
 void mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu);
+
+/* mlx4dv_tx_free.c */
+/* Take all completions and free what they end; false: the queue failed. */
+bool mdv_tx_reap_all(struct mdv_txq *txq);
 /* Free what has completed; at most n packets, 0 for all. Returns how many. */
 int mdv_tx_reap(struct mdv_txq *txq, uint32_t n);
 /*

@@ -170,9 +170,9 @@ start_queue(struct mdv_txq *txq)
 {
 	int ret;
 
-	txq->unsignalled = 0;
 	txq->inflight = 0;
 	txq->freed = 0;
+	txq->mixed = 0;
 	memset(txq->mr, 0, sizeof(txq->mr));
 	ret = create_cq(txq);
 	if (ret == 0)

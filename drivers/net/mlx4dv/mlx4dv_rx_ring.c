@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The buffers of a receive ring: which keys open them, filling and emptying it. */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <infiniband/verbs.h>
+
+#include "mlx4dv.h"
+#include "mlx4dv_rxtx.h"
+
+/* ---- keys ---- */
+
+/*
+ * Bursts look at the address of an mbuf alone: where its buffer lies follows, so
+ * that nothing of it is read before the adapter has filled it. Not so for pools of
+ * external buffers; their buffers are all looked up.
+ */
+static void
+rx_set_near(struct mdv_rxq *rxq, const struct mdv_mr_entry *mr)
+{
+	uintptr_t offset = sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(rxq->mp);
+	uintptr_t size = rte_pktmbuf_data_room_size(rxq->mp);
+
+	rxq->near_lkey = mr->lkey;
+	rxq->near_offset = (uint32_t)offset;
+	if ((rxq->ol_flags & RTE_MBUF_F_EXTERNAL) != 0 || mr->end - mr->start < size) {
+		/* No address is in it. */
+		rxq->near_first = UINTPTR_MAX;
+		rxq->near_span = 0;
+		return;
+	}
+	rxq->near_first = mr->start - offset;
+	rxq->near_span = mr->end - mr->start - size;
+}
+
+/* The region of a buffer, looked up and remembered. */
+static uint32_t
+rx_lkey(struct mdv_rxq *rxq, const struct rte_mbuf *m)
+{
+	uintptr_t start = (uintptr_t)m->buf_addr;
+	struct mdv_mr_entry found;
+	unsigned int i;
+
+	for (i = 0; i < MDV_MR_CACHE; i++)
+		if (start >= rxq->mr[i].start && start + m->buf_len <= rxq->mr[i].end)
+			break;
+	if (i == 0)
+		return rxq->mr[0].lkey;
+	if (i < MDV_MR_CACHE) {
+		found = rxq->mr[i];
+	} else {
+		/* The pool was registered at set-up: a lookup, no verbs call. */
+		if (mdv_mr_get(rxq->priv, start, m->buf_len, rxq->mp, &found) != 0)
+			return MDV_LKEY_NONE;
+		i = MDV_MR_CACHE - 1;
+	}
+	memmove(&rxq->mr[1], &rxq->mr[0], i * sizeof(rxq->mr[0]));
+	rxq->mr[0] = found;
+	rx_set_near(rxq, &found);
+	return found.lkey;
+}
+
+bool
+mdv_rx_attach_other(struct mdv_rxq *rxq, struct dvq_data_seg *seg, const struct rte_mbuf *m,
+	uint32_t headroom)
+{
+	uint32_t lkey = m != NULL ? rx_lkey(rxq, m) : MDV_LKEY_NONE;
+
+	if (lkey == MDV_LKEY_NONE)
+		return false;
+	seg->lkey = lkey;
+	seg->addr = htobe64((uintptr_t)m->buf_addr + headroom);
+	return true;
+}
+
+/* ---- rings ---- */
+
+int
+mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	struct dvq_rq *rq = &ring->rq;
+	uint32_t nb_segs = 1u << rxq->sges_n;
+	uint32_t n = rq->wqe_cnt << rxq->sges_n;
+	uint32_t headroom = mdv_rx_headroom(rxq);
+	uint32_t room = rte_pktmbuf_data_room_size(rxq->mp);
+	struct dvq_data_seg *seg;
+	uint32_t i, s, lkey, front;
+
+	if (room <= headroom || nb_segs > rq->max_sge)
+		return -EINVAL;
+	/* A ring that is brought back to life still has its buffers. */
+	if (ring->elts[0] == NULL &&
+	    rte_mempool_get_bulk(rxq->mp, (void **)ring->elts, n) != 0)
+		return -ENOMEM;
+	memset(rxq->mr, 0, sizeof(rxq->mr));
+	rxq->room = room - headroom;
+	for (i = 0; i < n; i++) {
+		s = i & (nb_segs - 1);
+		seg = dvq_rq_wqe(rq, i >> rxq->sges_n) + s;
+		lkey = rx_lkey(rxq, ring->elts[i]);
+		if (lkey == MDV_LKEY_NONE) {
+			mdv_rx_ring_drain(rxq, ring);
+			return -EFAULT;
+		}
+		/* Only the first segment has headroom. */
+		front = s == 0 ? headroom : 0;
+		dvq_rq_set_seg(seg, (uintptr_t)ring->elts[i]->buf_addr + front, lkey, room - front);
+		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
+			dvq_rq_terminate(seg + 1);
+	}
+	ring->wqn = ring->wq->wq_num;
+	rq->ci = 0;
+	rq->pi = rq->wqe_cnt;
+	dvq_rq_publish(rq);
+	return 0;
+}
+
+void
+mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	uint32_t n = ring->rq.wqe_cnt << rxq->sges_n;
+	uint32_t i;
+
+	if (ring->elts == NULL)
+		return;
+	/* They are as they came from the pool: fields are set at delivery. */
+	for (i = 0; i < n; i++) {
+		if (ring->elts[i] != NULL)
+			rte_mempool_put(rxq->mp, ring->elts[i]);
+		ring->elts[i] = NULL;
+	}
+}
+
+void
+mdv_rx_discard(struct mdv_rxq *rxq)
+{
+	const struct dvq_cqe *cqe;
+
+	if (rxq->cq.buf == NULL)
+		return;
+	while ((cqe = dvq_cq_poll(&rxq->cq)) != NULL) {
+		if (dvq_cqe_is_error(cqe) && dvq_cqe_syndrome(cqe) == DVQ_SYNDROME_WR_FLUSH)
+			rxq->stats.flushed++;
+		else
+			rxq->stats.errors++;
+	}
+	dvq_cq_update_ci(&rxq->cq);
+}
