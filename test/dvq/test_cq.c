@@ -307,11 +307,40 @@ test_syndrome_names(void **state)
 	assert_string_equal(dvq_syndrome_str(0x00), "unknown syndrome");
 }
 
+/* Counts what is written in a row, up to the end of the ring, in either pass. */
+static void
+test_ready(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(dvq_cq_ready(&q.cq, 4), 0);
+	for (i = 0; i < 3; i++)
+		put(i, RX_GOOD);
+	assert_int_equal(dvq_cq_ready(&q.cq, 4), 3);
+	assert_int_equal(dvq_cq_ready(&q.cq, 2), 2);
+	assert_int_equal(dvq_cq_ready(&q.cq, 0), 0);
+	assert_int_equal(q.cq.ci, 0);
+	q.cq.ci = 2;
+	put(3, RX_GOOD);
+	assert_int_equal(dvq_cq_ready(&q.cq, 4), 2);
+	/* The second pass: what the first one left is old. */
+	q.cq.ci = CQES;
+	assert_int_equal(dvq_cq_ready(&q.cq, 4), 0);
+	for (i = 0; i < CQES; i++)
+		q.mem[(i << q.cq.cqe_shift) + q.cq.valid_offset + 31] |= 0x80;
+	assert_int_equal(dvq_cq_ready(&q.cq, 9), 4);
+	q.cq.ci = 2 * CQES;
+	assert_int_equal(dvq_cq_ready(&q.cq, 4), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_new_queue_is_empty, setup_32),
+		cmocka_unit_test_setup(test_ready, setup_32),
+		cmocka_unit_test_setup(test_ready, setup_64),
 		cmocka_unit_test_setup(test_receive, setup_32),
 		cmocka_unit_test_setup(test_send, setup_32),
 		cmocka_unit_test_setup(test_send_nop_and_lso, setup_32),

@@ -103,6 +103,17 @@ test_wqe_of_one_block(void **state)
 	assert_string_equal(seen, "wqe_before_owner owner_before_doorbell");
 }
 
+static void
+test_wqe_in_its_block(void **state)
+{
+	(void)state;
+	check = check_one_block;
+	dvq_seg_set(dvq_sq_block_segs(&r.sq), 0x1000, htobe32(0x1100), 64);
+	dvq_sq_post_block(&r.sq, 1, DVQ_OP_SEND, 0, 0, NULL);
+	dvq_sq_ring(&r.sq);
+	assert_string_equal(seen, "wqe_before_owner owner_before_doorbell");
+}
+
 /* The headers of LSO and of inline segments at block starts wait as well. */
 static void
 check_lso(const char *name)
@@ -219,6 +230,19 @@ test_cqe_is_read_after_its_owner(void **state)
 }
 
 static void
+test_cqes_are_read_after_their_owners(void **state)
+{
+	(void)state;
+	init_cq();
+	assert_int_equal(dvq_cq_ready(&q.cq, 2), 0);
+	assert_string_equal(seen, "");
+	q.mem[31] = 0x01;
+	q.mem[63] = 0x01;
+	assert_int_equal(dvq_cq_ready(&q.cq, 2), 2);
+	assert_string_equal(seen, "owner_before_cqe");
+}
+
+static void
 check_ci(const char *name)
 {
 	(void)name;
@@ -263,10 +287,12 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_wqe_of_several_blocks, setup),
 		cmocka_unit_test_setup(test_wqe_of_one_block, setup),
+		cmocka_unit_test_setup(test_wqe_in_its_block, setup),
 		cmocka_unit_test_setup(test_lso_header, setup),
 		cmocka_unit_test_setup(test_inline, setup),
 		cmocka_unit_test_setup(test_receive_wqe_before_record, setup),
 		cmocka_unit_test_setup(test_cqe_is_read_after_its_owner, setup),
+		cmocka_unit_test_setup(test_cqes_are_read_after_their_owners, setup),
 		cmocka_unit_test_setup(test_consumer_record_comes_last, setup),
 		cmocka_unit_test_setup(test_arm_record_before_doorbell, setup),
 	};

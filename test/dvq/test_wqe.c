@@ -457,6 +457,63 @@ test_abandoned_wqe_is_invisible(void **state)
 	expect_dump(r.mem, "0000000a 00000002 00000002 00000000 00000100");
 }
 
+/* ---- the short form, for WQEs of one block ---- */
+
+static void
+test_block_of_one_segment(void **state)
+{
+	(void)state;
+	dvq_seg_set(dvq_sq_block_segs(&r.sq), ADDR1, LKEY1, 60);
+	expect_dump(r.mem, "ffffffff");
+	assert_int_equal(dvq_sq_post_block(&r.sq, 1, DVQ_OP_SEND, 0, DVQ_CTRL_CQE, NULL), 0);
+	expect_dump(r.mem,
+		"0000000a 00000002 0000000e 00000000"
+		"0000003c a1b2c3d4 11223344 55667788"
+		"eeeeeeee");
+	assert_int_equal(r.sq.pi, 1);
+	expect_dump(r.mem + 64, "ffffffff eeeeeeee");
+}
+
+static void
+test_block_of_three_segments(void **state)
+{
+	static const uint8_t mac[6] = { 0x02, 0x11, 0x22, 0x33, 0x44, 0x55 };
+	struct dvq_data_seg *seg = dvq_sq_block_segs(&r.sq);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < DVQ_SQ_BLOCK_SEGS; i++)
+		dvq_seg_set(&seg[i], ADDR1 + i, LKEY1, 0x100 + i);
+	dvq_sq_post_block(&r.sq, 3, DVQ_OP_SEND | DVQ_CTRL_INNER_L4_CSUM,
+			  0xa123u << DVQ_CTRL_VLAN_SHIFT | DVQ_CTRL_INS_CVLAN, DVQ_CTRL_IP_CSUM,
+			  mac);
+	expect_dump(r.mem,
+		"0800000a a1234004 02110012 22334455"
+		"00000100 a1b2c3d4 11223344 55667788"
+		"00000101 a1b2c3d4 11223344 55667789"
+		"00000102 a1b2c3d4 11223344 5566778a"
+		"ffffffff eeeeeeee");
+}
+
+/* In the last block of pass 0 and in the first of pass 1; and without a segment. */
+static void
+test_block_by_pass(void **state)
+{
+	(void)state;
+	ring_advance(&r, RING_BLOCKS - 1);
+	assert_int_equal(dvq_sq_post_block(&r.sq, 0, DVQ_OP_NOP, 0, DVQ_CTRL_CQE, NULL),
+			 RING_BLOCKS - 1);
+	expect_dump(r.mem + sizeof(r.mem) - 64, "00000000 00000001 0000000e 00000000 eeeeeeee");
+	dvq_seg_set(dvq_sq_block_segs(&r.sq), ADDR1, LKEY1, 60);
+	dvq_sq_post_block(&r.sq, 1, DVQ_OP_SEND, 0, 0, NULL);
+	expect_dump(r.mem,
+		"8000000a 00000002 00000002 00000000"
+		"0000003c a1b2c3d4 11223344 55667788");
+	assert_int_equal(dvq_sq_complete(&r.sq, RING_BLOCKS), 2);
+	expect_dump(r.mem + sizeof(r.mem) - 64, "7fffffff");
+	expect_dump(r.mem, "ffffffff");
+}
+
 int
 main(void)
 {
@@ -487,6 +544,9 @@ main(void)
 		cmocka_unit_test_setup(test_whole_dword_1_is_written, setup),
 		cmocka_unit_test_setup(test_full_wqe, setup),
 		cmocka_unit_test_setup(test_abandoned_wqe_is_invisible, setup),
+		cmocka_unit_test_setup(test_block_of_one_segment, setup),
+		cmocka_unit_test_setup(test_block_of_three_segments, setup),
+		cmocka_unit_test_setup(test_block_by_pass, setup),
 	};
 
 	return cmocka_run_group_tests_name("dvq: send WQEs", tests, NULL, NULL);

@@ -260,7 +260,7 @@ rx_attach(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf *fresh,
 	if (unlikely((uintptr_t)fresh - rxq->near_first > rxq->near_span))
 		return mdv_rx_attach_other(rxq, seg, fresh, headroom);
 	seg->lkey = rxq->near_lkey;
-	seg->addr = htobe64((uintptr_t)fresh + rxq->near_offset + headroom);
+	seg->addr = htobe64((uintptr_t)fresh + (rxq->near_offset + headroom));
 	return true;
 }
 
@@ -282,37 +282,39 @@ rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uin
 	const uint32_t headroom = mdv_rx_headroom(rxq);
 	const uint32_t crc_len = rxq->crc_len;
 	const uint32_t room = rxq->room;
+	struct rte_mbuf **const end = elts + n;
+	struct rte_mbuf **const first = pkts;
 	struct rx_mbuf with;
-	uint32_t done = 0;
 	uint64_t bytes = 0;
-	uint32_t i;
 
 	rx_mbuf_init(&with, rxq);
-	for (i = 0; i < n; i++, at += cqe_size, wqe += wqe_size) {
+	for (; elts != end; elts++, at += cqe_size, wqe += wqe_size) {
 		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
 		uint32_t len = dvq_cqe_byte_cnt(cqe) - crc_len;
-		struct rte_mbuf *m = elts[i];
+		struct rte_mbuf *m = *elts;
+		struct rte_mbuf *next = *fresh;
 
-		rte_prefetch0(elts[i + RX_AHEAD]);
+		rte_prefetch0(elts[RX_AHEAD]);
 		/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
 		if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= room)) {
 			rx_count_error(rxq, cqe);
 			continue;
 		}
-		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, fresh[done], headroom))) {
+		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, next, headroom))) {
 			rxq->stats.nombuf++;
 			continue;
 		}
-		elts[i] = fresh[done];
+		*elts = next;
+		fresh++;
 		rx_fill_mbuf(rxq, &with, cqe, m, len, len, offloads);
-		pkts[done++] = m;
+		*pkts++ = m;
 		bytes += len;
 	}
 	rx_repost(rq, n);
 	rxq->cq.ci += n;
-	rxq->stats.packets += done;
+	rxq->stats.packets += (uint32_t)(pkts - first);
 	rxq->stats.bytes += bytes;
-	return done;
+	return (uint32_t)(pkts - first);
 }
 
 /* @ready CQEs side by side, of whatever rings. Returns the packets they gave. */
