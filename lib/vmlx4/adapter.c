@@ -200,9 +200,9 @@ vmlx4_adapter_require(void)
 }
 
 /*
- * The end of the process. Contexts that the program left open go with it. The
- * thread that called exit() may hold the lock (a violation found in a command),
- * so the counters are written in any case, the orderly rest only if it is free.
+ * The end of the process. Contexts that the program left open go with it. A
+ * thread that hangs may hold the lock, so the counters are written in any case,
+ * the orderly rest only if it is free.
  */
 static void __attribute__((destructor))
 adapter_exit(void)

@@ -3,6 +3,7 @@
 every part of it stepped, where nothing depends on timing, and with the engine's
 thread."""
 
+import json
 import subprocess
 
 import pytest
@@ -56,6 +57,17 @@ def test_fault_ends_a_strict_run(vmlx4, name):
     done = run(vmlx4, name, True)
     assert done.status == 86, str(done)
     assert "contract violation: lkey" in done.stderr, str(done)
+
+
+def test_counters_of_a_run_that_a_violation_ended(vmlx4, tmp_path):
+    """They are what one looks at then."""
+    counters = tmp_path / "counters.json"
+    done = vmlx4(PROGRAM, "--step", "stream", VIOLATING[0], timeout=120,
+                 options=["--step", "--stats=%s" % counters])
+    assert done.status == 86, str(done)
+    kept = json.loads(counters.read_text())
+    assert kept["violations"] == 1
+    assert kept["ports"][0]["tx_frames"] > 0
 
 
 def test_all_in_one_process(vmlx4):

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../adapter.h"
 #include "../hca/hca.h"
+#include "../wire/wire.h"
 #include "check.h"
 
 /* Lines per rule in report mode; a broken fast path breaks a rule per packet. */
@@ -79,6 +81,25 @@ print_line(char *line, int length, size_t size)
 	(void)done; /* nobody is left to be told */
 }
 
+/*
+ * At once, as the program is not to be trusted any further; but what tells of the
+ * run until here is kept. The caller has the adapter locked.
+ */
+static void __attribute__((noreturn))
+end_run(struct vmlx4_adapter *adapter)
+{
+	unsigned int i;
+
+	for (i = 0; i < VMLX4_MAX_PORTS; i++) {
+		struct vmlx4_wire *wire = adapter->ports[i].wire;
+
+		if (wire != NULL && wire->ops->idle != NULL)
+			wire->ops->idle(wire);
+	}
+	vmlx4_stats_write(adapter, true);
+	_exit(VMLX4_EXIT_VIOLATION);
+}
+
 void
 vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
 	const char *queue, uint32_t number, uint32_t index, const char *format, ...)
@@ -107,5 +128,5 @@ vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
 		}
 	}
 	if (adapter->options.strict == VMLX4_STRICT_FATAL)
-		_exit(VMLX4_EXIT_VIOLATION);
+		end_run(adapter);
 }
