@@ -298,7 +298,8 @@ main(int argc, char **argv)
 			run.seed = number(argv[++i]);
 		} else {
 			fprintf(stderr, "usage: mdv-integrity [--threaded] [--frames N] "
-				"[--seed N]\nunder vmlx4 exec --strict, with --step unless --threaded\n");
+				"[--seed N]\n"
+				"under vmlx4 exec --strict, with --step unless --threaded\n");
 			return 2;
 		}
 	}
