@@ -433,10 +433,12 @@ rx_segments(const struct mdv_rxq *rxq, const struct dvq_data_seg *seg, uint32_t 
 	uint32_t max = 1u << rxq->sges_n;
 	uint32_t i, room;
 
+	if (likely(len - 1 < rxq->room))
+		return 1;
 	if (unlikely(len - 1 >= UINT16_MAX))
 		return 0;
 	for (i = 0; i < max; i++) {
-		room = i == 0 ? rxq->room : be32toh(seg[i].byte_count);
+		room = be32toh(seg[i].byte_count);
 		if (len <= room)
 			return i + 1;
 		len -= room;
@@ -453,8 +455,10 @@ rx_attach_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **e
 	uint32_t s;
 
 	/* Only the first segment has headroom. */
-	for (s = 0; s < n; s++)
-		if (unlikely(!rx_attach(rxq, &seg[s], fresh[s], s == 0 ? headroom : 0)))
+	if (unlikely(!rx_attach(rxq, &seg[0], fresh[0], headroom)))
+		return false;
+	for (s = 1; s < n; s++)
+		if (unlikely(!rx_attach(rxq, &seg[s], fresh[s], 0)))
 			break;
 	if (likely(s == n))
 		return true;
