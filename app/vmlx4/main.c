@@ -20,6 +20,7 @@ static const char usage[] =
 	"  vmlx4 exec [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
 	"  vmlx4 exec --help       the options\n"
 	"  vmlx4 profiles          the card models\n"
+	"  vmlx4 unknowns          behaviours that no public source states, for --unknown\n"
 	"  vmlx4 --version\n"
 	"\n"
 	"Examples:\n"
@@ -51,6 +52,17 @@ list_profiles(void)
 			(unsigned int)(profile->fw_ver >> 32),
 			(unsigned int)(profile->fw_ver >> 16 & 0xffff),
 			(unsigned int)(profile->fw_ver & 0xffff));
+	return 0;
+}
+
+static int
+list_unknowns(void)
+{
+	const struct vmlx4_unknown *unknown;
+	unsigned int i;
+
+	for (i = 0; (unknown = vmlx4_unknown_get(i)) != NULL; i++)
+		printf("%-23s %3u  %s\n", unknown->name, unknown->value, unknown->text);
 	return 0;
 }
 
@@ -224,6 +236,8 @@ main(int argc, char **argv)
 	}
 	if (strcmp(command, "profiles") == 0 && argc == 2)
 		return list_profiles();
+	if (strcmp(command, "unknowns") == 0 && argc == 2)
+		return list_unknowns();
 	return complain("%s: no such command: see \"vmlx4 --help\"",
 		command[0] != '\0' ? command : "(none)");
 }

@@ -283,6 +283,16 @@ parse_mtu(struct parser *parser, const char *value)
 	return ret;
 }
 
+static int
+parse_unknown(struct parser *parser, const char *value)
+{
+	char cure[128];
+
+	if (vmlx4_unknown_set(&parser->options->unknowns, value, cure, sizeof(cure)) < 0)
+		return fail(parser, value, "%s", cure);
+	return 0;
+}
+
 enum option_value { NEEDS_VALUE, NO_VALUE, MAY_HAVE_VALUE };
 
 static const struct option {
@@ -328,6 +338,9 @@ static const struct option {
 		"Opening the device fails as for a user without permission (EACCES)." },
 	{ "mtu", "BYTES", NEEDS_VALUE, parse_mtu,
 		"MTU that the network interfaces start with (default 1500)." },
+	{ "unknown", "NAME=VALUE", NEEDS_VALUE, parse_unknown,
+		"Decide a behaviour that no public source states (repeatable; see\n"
+		"\"vmlx4 unknowns\")." },
 };
 
 static const struct option *
@@ -531,6 +544,7 @@ vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error
 	options->engine_cpu = -1;
 	options->cqe_size = 64;
 	options->mtu = 1500;
+	options->unknowns = vmlx4_unknown_defaults;
 
 	while ((ret = next_word(&text, word, sizeof(word))) > 0) {
 		ret = parse_word(&parser, word);

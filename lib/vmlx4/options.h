@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hca/unknowns.h"
+
 #define VMLX4_MAX_PORTS 2
 
 /* The launcher validates the options and hands them to the library here. */
@@ -49,6 +51,7 @@ struct vmlx4_options {
 	unsigned int cqe_size;            /* 32 or 64 */
 	bool deny_open;                   /* opening the device gives EACCES */
 	unsigned int mtu;                 /* initial MTU of the netdevs */
+	struct vmlx4_unknowns unknowns;   /* what no public source states */
 };
 
 /* Limits of the MTU as mlx4_en reports them. */

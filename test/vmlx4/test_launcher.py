@@ -58,6 +58,8 @@ BAD = [
     (["--preload=/nonexistent.so", "--", "echo"], ["preload", "/nonexistent.so"]),
     (["--strict=maybe", "--", "echo"], ["strict", "maybe", "strict=report"]),
     (["--mtu=10", "--", "echo"], ["mtu", '"10"', "46 to 9900"]),
+    (["--unknown", "tx_min_frame=x", "--", "echo"], ["unknown", "tx_min_frame=x", "0 to 256"]),
+    (["--unknown=colour=1", "--", "echo"], ["unknown", "colour=1", "vmlx4 unknowns"]),
     (["-s", "--", "echo"], ["-s", "two dashes"]),
     (["--strict"], ["program is missing"]),
     (["--", "nonexistent-program"], ["nonexistent-program", "PATH"]),
@@ -279,7 +281,7 @@ def test_help_version_profiles():
     status, stdout, stderr = run("exec", "--help")
     assert (status, stderr) == (0, "")
     for option in ("profile", "ports", "wire", "wire1", "wire2", "ib", "pci", "step", "engine-cpu",
-                   "strict", "stats", "sysfs", "cqe", "deny-open", "mtu", "preload"):
+                   "strict", "stats", "sysfs", "cqe", "deny-open", "mtu", "unknown", "preload"):
         assert "\n  --%s" % option in stdout
     assert run("--version")[1] == "vmlx4 %s\n" % (build.TOP / "VERSION").read_text().strip()
     assert [line.split()[0] for line in run("profiles")[1].splitlines()] == ["cx3", "cx3pro"]

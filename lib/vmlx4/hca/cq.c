@@ -137,7 +137,7 @@ vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 {
 	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(cq);
 	uint8_t vendor = syndrome == VMLX4_HW_SYN_LOC_PROT ? VMLX4_HW_VENDOR_PROT :
-		(uint8_t)vmlx4_unknowns.vendor_other;
+		(uint8_t)vmlx4_unknowns(cq->obj.ctx->adapter)->vendor_other;
 
 	if (cqe == NULL)
 		return;
@@ -161,7 +161,7 @@ vmlx4_cq_check_arm(struct vmlx4_cq *cq)
 
 	if (cmd == 0 || cq->channel == NULL)
 		return;
-	if (sn == cq->fired_sn && vmlx4_unknowns.arm_ignores_used_sn)
+	if (sn == cq->fired_sn && vmlx4_unknowns(cq->obj.ctx->adapter)->arm_ignores_used_sn)
 		return;
 	/* CQEs at or behind the consumer index of the arm, in 24 bits. */
 	ahead = (int32_t)((up_to - VMLX4_HW_ARM_LOW24(arm)) << 8) >> 8;
@@ -201,7 +201,7 @@ vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm)
 			continue;
 		if (cq->cqn == VMLX4_HW_ARM_LOW24(hi) && vmlx4_strict(ctx->adapter))
 			check_arm_record(cq, hi, ci);
-		if (vmlx4_unknowns.arm_fires_on_pending)
+		if (vmlx4_unknowns(ctx->adapter)->arm_fires_on_pending)
 			vmlx4_cq_check_arm(cq);
 	}
 }

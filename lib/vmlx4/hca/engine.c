@@ -138,7 +138,8 @@ sq_audit(struct vmlx4_qp *qp, uint64_t now)
 		return;
 	if (sq->live && vmlx4_strict(qp->obj.ctx->adapter))
 		vmlx4_sq_check_idle(qp);
-	if ((dw0 >> 31) == ((sq->ci & sq->wqe_cnt) != 0) && vmlx4_unknowns.tx_lazy_executes) {
+	if ((dw0 >> 31) == ((sq->ci & sq->wqe_cnt) != 0) &&
+	    vmlx4_unknowns(qp->obj.ctx->adapter)->tx_lazy_executes) {
 		sq->pending = true;
 		qp->obj.ctx->scan = true;
 	}

@@ -134,7 +134,7 @@ struct vmlx4_rx_status {
 	uint16_t sl_vid;
 	uint16_t checksum;   /* memory order */
 };
-void vmlx4_rx_status(const uint8_t *frame, size_t length,
+void vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed, struct vmlx4_rx_status *st);
 
 /* ---- rss.c ---- */
@@ -214,6 +214,12 @@ struct vmlx4_engine {
 	uint64_t audit_at;   /* when to look at idle queues again */
 	struct vmlx4_injected_list injected;
 };
+
+static inline const struct vmlx4_unknowns *
+vmlx4_unknowns(const struct vmlx4_adapter *adapter)
+{
+	return &adapter->options.unknowns;
+}
 
 static inline bool
 vmlx4_strict(const struct vmlx4_adapter *adapter)

@@ -25,7 +25,7 @@ void
 vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
 	uint8_t padded[256];
-	size_t least = vmlx4_unknowns.tx_min_frame;
+	size_t least = vmlx4_unknowns(port->adapter)->tx_min_frame;
 
 	if (unlikely(length > vmlx4_port_max_frame(port))) {
 		port->stats.tx_oversize++;

@@ -110,11 +110,12 @@ seg_size(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg)
 	return size;
 }
 
-/* Spread the frame over the list; a syndrome. */
+/* Spread the frame over the list; a syndrome, and whether it ends the queue. */
 static uint8_t
 rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
-	const uint8_t *frame, size_t length)
+	const uint8_t *frame, size_t length, bool *fatal)
 {
+	const struct vmlx4_unknowns *unknowns;
 	uint32_t i;
 
 	for (i = 0; i < rq->max_sge && length != 0; i++, seg++) {
@@ -126,26 +127,33 @@ rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
 		size = seg_size(rq, seg);
 		n = length < size ? (uint32_t)length : size;
 		to = seg_map(rq, seg, size, n);
-		if (unlikely(to == NULL))
-			return (uint8_t)vmlx4_unknowns.rx_prot_syndrome;
+		if (unlikely(to == NULL)) {
+			unknowns = vmlx4_unknowns(rq_adapter(rq));
+			*fatal = unknowns->rx_prot_fatal;
+			return (uint8_t)unknowns->rx_prot_syndrome;
+		}
 		memcpy(to, frame, n);
 		frame += n;
 		length -= n;
 	}
-	return length != 0 ? (uint8_t)vmlx4_unknowns.rx_oversize_syndrome : 0;
+	if (likely(length == 0))
+		return 0;
+	unknowns = vmlx4_unknowns(rq_adapter(rq));
+	*fatal = unknowns->rx_oversize_fatal;
+	return (uint8_t)unknowns->rx_oversize_syndrome;
 }
 
 /* With the FCS behind it the frame is no longer where the sender has it. */
 static uint8_t
 rq_scatter_fcs(struct vmlx4_rq *rq, const struct vmlx4_hw_data *wqe,
-	const uint8_t *frame, size_t length)
+	const uint8_t *frame, size_t length, bool *fatal)
 {
 	static uint8_t whole[VMLX4_MAX_FRAME + 4]; /* the adapter is locked */
 	uint32_t fcs = vmlx4_fcs(frame, length);
 
 	memcpy(whole, frame, length);
 	memcpy(whole + length, &fcs, 4);
-	return rq_scatter(rq, wqe, whole, length + 4);
+	return rq_scatter(rq, wqe, whole, length + 4, fatal);
 }
 
 static void
@@ -172,7 +180,7 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 		port->stats.rx_cq_overrun++;
 		return;
 	}
-	vmlx4_rx_status(frame, length, parsed, &st);
+	vmlx4_rx_status(vmlx4_unknowns(port->adapter), frame, parsed, &st);
 	cqe->vlan_qpn = htobe32(st.vlan | rq->qpn);
 	cqe->rss_hash = htobe32(hash);
 	cqe->mlpath = 0;
@@ -189,12 +197,14 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 	port->stats.rx_multicast += frame[0] & 1;
 }
 
-/* A receive that ended in a syndrome; what that does to the queue is unknown. */
+/* A fault that a test asked for; it ends the queue as the true one would. */
 static void
-rq_failed(struct vmlx4_port *port, struct vmlx4_rq *rq, uint8_t syndrome)
+rq_injected(struct vmlx4_port *port, struct vmlx4_rq *rq, uint8_t syndrome)
 {
-	rq_fault(port, rq, syndrome, syndrome == vmlx4_unknowns.rx_oversize_syndrome ?
-		vmlx4_unknowns.rx_oversize_fatal : vmlx4_unknowns.rx_prot_fatal);
+	const struct vmlx4_unknowns *unknowns = vmlx4_unknowns(port->adapter);
+
+	rq_fault(port, rq, syndrome, syndrome == unknowns->rx_oversize_syndrome ?
+		unknowns->rx_oversize_fatal : unknowns->rx_prot_fatal);
 }
 
 void
@@ -203,6 +213,7 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	uint32_t hash)
 {
 	const struct vmlx4_hw_data *wqe;
+	bool fatal = false;
 	uint8_t syndrome;
 
 	if (unlikely(!rq->live)) {
@@ -219,15 +230,15 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	}
 	if (unlikely(port->fail[VMLX4_FAULT_RX].count != 0)) {
 		port->fail[VMLX4_FAULT_RX].count--;
-		rq_failed(port, rq, port->fail[VMLX4_FAULT_RX].syndrome);
+		rq_injected(port, rq, port->fail[VMLX4_FAULT_RX].syndrome);
 		return;
 	}
 	rq_prefetch(rq);
 	wqe = rq_wqe(rq, rq->ci);
-	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :
-		rq_scatter(rq, wqe, frame, length);
+	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length, &fatal) :
+		rq_scatter(rq, wqe, frame, length, &fatal);
 	if (likely(syndrome == 0))
 		rq_complete(port, rq, frame, length, parsed, hash);
 	else
-		rq_failed(port, rq, syndrome);
+		rq_fault(port, rq, syndrome, fatal);
 }

@@ -18,8 +18,8 @@ payload_sum(const uint8_t *frame, const struct vmlx4_parsed *p, size_t start)
 }
 
 static void
-status_l4(const uint8_t *frame, const struct vmlx4_parsed *p, size_t start,
-	struct vmlx4_rx_status *st)
+status_l4(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
+	const struct vmlx4_parsed *p, size_t start, struct vmlx4_rx_status *st)
 {
 	bool none;
 
@@ -34,22 +34,21 @@ status_l4(const uint8_t *frame, const struct vmlx4_parsed *p, size_t start,
 	none = p->l4 == VMLX4_L4_UDP && frame[start + 6] == 0 && frame[start + 7] == 0;
 	if (st->checksum == 0xffff && !none &&
 	    ((st->status & VMLX4_HW_ST_IPOK) || p->l3 == VMLX4_L3_IPV6 ||
-	     vmlx4_unknowns.rx_l4_without_ip))
+	     unknowns->rx_l4_without_ip))
 		st->status |= VMLX4_HW_ST_L4OK;
 }
 
 void
-vmlx4_rx_status(const uint8_t *frame, size_t length,
+vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
 	const struct vmlx4_parsed *p, struct vmlx4_rx_status *st)
 {
 	size_t start = p->l4_offset;
 
-	(void)length;
 	st->vlan = 0;
 	st->sl_vid = 0;
 	st->checksum = 0;
 	st->status = p->llc;
-	if (unlikely(p->vlans != 0) && vmlx4_unknowns.rx_sl_vid_unstripped) {
+	if (unlikely(p->vlans != 0) && unknowns->rx_sl_vid_unstripped) {
 		st->vlan = p->s_vlan ? VMLX4_HW_CQE_SVLAN : VMLX4_HW_CQE_CVLAN;
 		st->sl_vid = p->vlan_tci;
 	}
@@ -64,12 +63,12 @@ vmlx4_rx_status(const uint8_t *frame, size_t length,
 			st->status |= VMLX4_HW_ST_IPV4F;
 		if (vmlx4_sum_fold(vmlx4_sum(ip, header, 0)) == 0xffff)
 			st->status |= VMLX4_HW_ST_IPOK;
-		status_l4(frame, p, p->l3_offset + header, st);
+		status_l4(unknowns, frame, p, p->l3_offset + header, st);
 	} else if (p->l3 == VMLX4_L3_IPV6) {
 		st->status |= VMLX4_HW_ST_IPV6 |
 			(uint32_t)p->ipv6_ext_mask << VMLX4_HW_ST_EXT_SHIFT;
-		if (vmlx4_unknowns.rx_ipv6_ipok)
+		if (unknowns->rx_ipv6_ipok)
 			st->status |= VMLX4_HW_ST_IPOK;
-		status_l4(frame, p, start != 0 ? start : p->l3_offset + 40u, st);
+		status_l4(unknowns, frame, p, start != 0 ? start : p->l3_offset + 40u, st);
 	}
 }

@@ -155,7 +155,7 @@ sq_ask(const struct vmlx4_qp *qp, uint32_t dw0, uint32_t dw1, uint32_t dw2,
 	bool s_vlan = (dw1 & VMLX4_HW_INS_SVLAN) != 0;
 
 	if ((dw1 & VMLX4_HW_INS_SVLAN) && (dw1 & VMLX4_HW_INS_CVLAN))
-		s_vlan = vmlx4_unknowns.tx_vlan_both;
+		s_vlan = vmlx4_unknowns(qp->obj.ctx->adapter)->tx_vlan_both;
 	ask->csum_ip = (dw2 & VMLX4_HW_CSUM_IP) != 0;
 	ask->csum_l4 = (dw2 & VMLX4_HW_CSUM_L4) != 0;
 	ask->inner_ip = pro && (dw0 & VMLX4_HW_IIP) != 0;
@@ -177,10 +177,10 @@ sq_send(struct vmlx4_qp *qp, const struct vmlx4_gather *g, const struct vmlx4_tx
 	size_t length = g->length;
 
 	if (length == 0)
-		return vmlx4_unknowns.tx_empty_error ? VMLX4_HW_SYN_LOC_LEN : 0;
+		return vmlx4_unknowns(port->adapter)->tx_empty_error ? VMLX4_HW_SYN_LOC_LEN : 0;
 	if (length > vmlx4_port_max_frame(port) || length > VMLX4_MAX_FRAME) {
 		port->stats.tx_oversize++;
-		return vmlx4_unknowns.tx_oversize_error ? VMLX4_HW_SYN_LOC_LEN : 0;
+		return vmlx4_unknowns(port->adapter)->tx_oversize_error ? VMLX4_HW_SYN_LOC_LEN : 0;
 	}
 	if (g->segs == 1 && !touch) {
 		vmlx4_port_send(port, g->base[0], length);
@@ -305,7 +305,7 @@ sq_step(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, bool strict)
 	const uint8_t *frame, *linear;
 	uint8_t syndrome = 0;
 
-	if (unlikely(vmlx4_unknowns.tx_cq_full_stalls) && signaled &&
+	if (unlikely(vmlx4_unknowns(sq->port->adapter)->tx_cq_full_stalls) && signaled &&
 	    !vmlx4_cq_has_room(sq->cq)) {
 		sq->cq_blocked = true;
 		return false;

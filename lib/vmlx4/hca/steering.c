@@ -96,6 +96,7 @@ static bool
 flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed)
 {
+	const struct vmlx4_unknowns *unknowns = vmlx4_unknowns(flow->port->adapter);
 	const struct vmlx4_match *m = &flow->match;
 
 	switch (flow->flow_type) {
@@ -103,10 +104,10 @@ flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 		return (!m->eth || match_mac(m, frame)) && match_deep(m, frame, parsed);
 	case VMLX4_FLOW_ALL_DEFAULT:
 		/* Drivers add a broadcast rule beside it: the card needs one. */
-		return vmlx4_unknowns.default_takes_broadcast || !is_broadcast(frame);
+		return unknowns->default_takes_broadcast || !is_broadcast(frame);
 	case VMLX4_FLOW_MC_DEFAULT:
 		return (frame[0] & 1) != 0 &&
-			(vmlx4_unknowns.default_takes_broadcast || !is_broadcast(frame));
+			(unknowns->default_takes_broadcast || !is_broadcast(frame));
 	case VMLX4_FLOW_SNIFFER:
 		break; /* mirrors, decides nothing */
 	}
@@ -119,7 +120,7 @@ deliver(struct vmlx4_port *port, struct vmlx4_qp *qp, const uint8_t *frame,
 	size_t length, const struct vmlx4_parsed *parsed)
 {
 	struct vmlx4_rq *rq = &qp->rq;
-	uint32_t hash = vmlx4_unknowns.rx_hash_when_none;
+	uint32_t hash = vmlx4_unknowns(port->adapter)->rx_hash_when_none;
 
 	if (qp->table != NULL) {
 		bool hashed;

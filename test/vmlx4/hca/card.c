@@ -59,6 +59,7 @@ card_new(struct card *card, enum vmlx4_strict strict)
 	adapter->options.ports = 2;
 	adapter->options.step = true;
 	adapter->options.strict = strict;
+	adapter->options.unknowns = vmlx4_unknown_defaults;
 	adapter->profile = vmlx4_profile_find("cx3pro");
 	assert_non_null(adapter->profile);
 	adapter->qp_table = calloc(VMLX4_QP_TABLE, sizeof(void *));

@@ -156,9 +156,9 @@ test_broadcast_needs_its_rule(void **state)
 	add(rule(s, 0, VMLX4_FLOW_ALL_DEFAULT, 0xfff, NULL));
 	add(rule(s, 1, VMLX4_FLOW_MC_DEFAULT, 0xfff, NULL));
 	assert_string_equal(WHO(s, BROADCAST), "000");
-	vmlx4_unknowns.default_takes_broadcast = 1;
+	s->card.adapter->options.unknowns.default_takes_broadcast = 1;
 	assert_string_equal(WHO(s, BROADCAST), "110");
-	vmlx4_unknowns.default_takes_broadcast = 0;
+	s->card.adapter->options.unknowns.default_takes_broadcast = 0;
 	steer_free(s);
 }
 

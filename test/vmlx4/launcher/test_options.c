@@ -198,6 +198,46 @@ bad_wires(void **state)
 	bad("wire1=pcap:in=f wire2=pcap:out=f", "wire", "\"f\"", "cannot share");
 }
 
+/* Each name leads to a field of its own, with the limits that the list has. */
+static void
+unknowns(void **state)
+{
+	const struct vmlx4_unknown *unknown;
+	unsigned int i, value;
+	char text[128];
+
+	(void)state;
+	good("");
+	for (i = 0; (unknown = vmlx4_unknown_get(i)) != NULL; i++) {
+		struct vmlx4_unknowns expected = vmlx4_unknown_defaults;
+
+		memcpy(&value, (char *)&options.unknowns + unknown->offset, sizeof(value));
+		assert_int_equal(value, unknown->value);
+		value = unknown->value == unknown->most ? unknown->least : unknown->most;
+		memcpy((char *)&expected + unknown->offset, &value, sizeof(value));
+		snprintf(text, sizeof(text), "unknown=%s=%u", unknown->name, value);
+		good(text);
+		assert_memory_equal(&options.unknowns, &expected, sizeof(expected));
+		good(""); /* nothing is left of it */
+		assert_memory_equal(&options.unknowns, &vmlx4_unknown_defaults, sizeof(expected));
+		snprintf(text, sizeof(text), "unknown=%s=%llu", unknown->name,
+			unknown->most + 1ull);
+		bad(text, "unknown", unknown->name, "a number from");
+	}
+	assert_int_equal(i * sizeof(unsigned int), sizeof(struct vmlx4_unknowns));
+	good("unknown=rx_prot_syndrome=0x11 unknown=tx_min_frame=0");
+	assert_int_equal(options.unknowns.rx_prot_syndrome, 0x11);
+	assert_int_equal(options.unknowns.tx_min_frame, 0);
+	bad("unknown", "unknown", "missing", "unknown=NAME=VALUE");
+	bad("unknown=", "unknown", "\"\"", "vmlx4 unknowns");
+	bad("unknown=tx_min_frame", "unknown", "tx_min_frame", "NAME=VALUE");
+	bad("unknown=tx_min=0", "unknown", "tx_min=0", "vmlx4 unknowns");
+	bad("unknown=tx_min_frame=", "unknown", "tx_min_frame=", "from 0 to 256");
+	bad("unknown=tx_min_frame=-1", "unknown", "tx_min_frame=-1", "from 0 to 256");
+	bad("unknown=tx_min_frame=6x", "unknown", "tx_min_frame=6x", "from 0 to 256");
+	bad("unknown=rx_prot_syndrome=0", "unknown", "=0", "from 1 to 255");
+}
+
 static void
 profiles(void **state)
 {
@@ -230,6 +270,7 @@ main(void)
 		cmocka_unit_test(quoted_values),
 		cmocka_unit_test(bad_options),
 		cmocka_unit_test(bad_wires),
+		cmocka_unit_test(unknowns),
 		cmocka_unit_test(profiles),
 	};
 
