@@ -42,24 +42,24 @@ static inline void
 tx_free_run(struct rte_mbuf **elts, uint32_t n, bool fast_free)
 {
 	struct rte_mempool *mp = elts[0]->pool;
-	uint32_t first = 0;
-	uint32_t i;
+	struct rte_mbuf **const end = elts + n;
+	struct rte_mbuf **first = elts; /* of those not given back yet */
 
-	for (i = 0; i < n && !fast_free; i++) {
-		struct rte_mbuf *m = elts[i];
+	for (; elts != end && !fast_free; elts++) {
+		struct rte_mbuf *m = *elts;
 		bool raw = tx_is_raw(m);
 
 		if (likely(raw && m->pool == mp))
 			continue;
-		tx_put(mp, &elts[first], i - first);
+		tx_put(mp, first, (uint32_t)(elts - first));
 		mp = m->pool;
-		first = i;
+		first = elts;
 		if (!raw) {
 			rte_pktmbuf_free(m);
 			first++;
 		}
 	}
-	tx_put(mp, &elts[first], n - first);
+	tx_put(mp, first, (uint32_t)(end - first));
 }
 
 struct tx_bulk {
