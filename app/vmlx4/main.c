@@ -47,7 +47,7 @@ list_profiles(void)
 	unsigned int i;
 
 	for (i = 0; (profile = vmlx4_profile_get(i)) != NULL; i++)
-		printf("%-8s %s, PCI id 15b3:%04x, firmware %u.%u.%03u\n", profile->name,
+		printf("%-11s %s, PCI id 15b3:%04x, firmware %u.%u.%03u\n", profile->name,
 			profile->description, (unsigned int)profile->part_id,
 			(unsigned int)(profile->fw_ver >> 32),
 			(unsigned int)(profile->fw_ver >> 16 & 0xffff),

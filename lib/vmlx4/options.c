@@ -149,7 +149,7 @@ parse_profile(struct parser *parser, const char *value)
 {
 	parser->options->profile = vmlx4_profile_find(value);
 	if (parser->options->profile == NULL)
-		return fail(parser, value, "use cx3 or cx3pro (see \"vmlx4 profiles\")");
+		return fail(parser, value, "use a name of \"vmlx4 profiles\", such as cx3pro");
 	return 0;
 }
 
@@ -303,7 +303,7 @@ static const struct option {
 	const char *help;
 } option_table[] = {
 	{ "profile", "NAME", NEEDS_VALUE, parse_profile,
-		"Card model: cx3 or cx3pro (default cx3pro)." },
+		"Card model, see \"vmlx4 profiles\" (default cx3pro)." },
 	{ "ports", "1|2", NEEDS_VALUE, parse_ports, "Number of ports (default 2)." },
 	{ "wire", "SPEC", NEEDS_VALUE, parse_wire,
 		"What the cable of every port leads to. SPEC is one of\n"
@@ -520,7 +520,8 @@ settle(struct parser *parser)
 	}
 	if (options->step && options->engine_cpu >= 0) {
 		parser->name = "engine-cpu";
-		return fail(parser, "step", "there is no engine thread to pin: drop one of the two");
+		return fail(parser, "step", "there is no engine thread to pin: drop one of the "
+			"two");
 	}
 	return settle_wires(parser);
 }

@@ -3,13 +3,13 @@
 #ifndef VMLX4_PROFILE_H_
 #define VMLX4_PROFILE_H_
 
-/* What a card model reports of itself. One entry per model in profile.c. */
+/* What a card model reports of itself: one file per model in profiles/. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct vmlx4_profile {
-	const char *name;          /* option value: "cx3", "cx3pro" */
+	const char *name;          /* option value: "cx3", "cx3pro", … */
 	const char *description;
 	uint16_t part_id;          /* PCI device id and vendor_part_id */
 	uint32_t hw_ver;
@@ -20,7 +20,7 @@ struct vmlx4_profile {
 	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_cq, max_cqe;
 	uint32_t max_mr, max_pd, max_srq, max_srq_wr, max_srq_sge;
 	uint32_t max_ah, max_mcast_grp, max_mcast_qp_attach, max_pkeys;
-	uint32_t max_rss_table;    /* entries of an indirection table */
+	uint32_t max_rss_table;    /* entries of an indirection table; 0: no RSS, no WQs */
 	uint32_t max_tso;          /* 0: none */
 	uint32_t core_clock_khz;   /* 0: no clock page */
 	uint16_t bf_reg_size;      /* 0: no BlueFlame */
@@ -28,6 +28,10 @@ struct vmlx4_profile {
 	bool tunnel_offload;       /* Pro: inner checksum, VXLAN */
 	bool scatter_fcs;
 };
+
+/* Generated from the files. */
+extern const struct vmlx4_profile vmlx4_profiles[];
+extern const unsigned int vmlx4_profile_count;
 
 const struct vmlx4_profile *vmlx4_profile_find(const char *name);
 const struct vmlx4_profile *vmlx4_profile_get(unsigned int index); /* NULL: end */

@@ -85,10 +85,12 @@ fill_device_ex(const struct vmlx4_adapter *adapter,
 		reply->timestamp_mask = TIMESTAMP_MASK;
 		reply->hca_core_clock = profile->core_clock_khz;
 	}
-	reply->rss_caps.supported_qpts = QPT_RAW_PACKET_BIT;
-	reply->rss_caps.max_rwq_indirection_tables = reply->base.max_qp;
-	reply->rss_caps.max_rwq_indirection_table_size = profile->max_rss_table;
-	reply->max_wq_type_rq = reply->base.max_qp;
+	if (profile->max_rss_table != 0) {
+		reply->rss_caps.supported_qpts = QPT_RAW_PACKET_BIT;
+		reply->rss_caps.max_rwq_indirection_tables = reply->base.max_qp;
+		reply->rss_caps.max_rwq_indirection_table_size = profile->max_rss_table;
+		reply->max_wq_type_rq = reply->base.max_qp;
+	}
 	if (profile->scatter_fcs)
 		reply->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_SCATTER_FCS;
 	reply->cq_moderation_caps.max_cq_moderation_count = UINT16_MAX;
@@ -111,8 +113,10 @@ fill_device_driver(const struct vmlx4_adapter *adapter,
 	 * WQEs. INNER is not among the hash fields: that takes the tunnel mode of
 	 * the card's flow tables.
 	 */
-	reply->rss_caps.rx_hash_fields_mask = HASH_FIELDS;
-	reply->rss_caps.rx_hash_function = MLX4_IB_RX_HASH_FUNC_TOEPLITZ;
+	if (profile->max_rss_table != 0) {
+		reply->rss_caps.rx_hash_fields_mask = HASH_FIELDS;
+		reply->rss_caps.rx_hash_function = MLX4_IB_RX_HASH_FUNC_TOEPLITZ;
+	}
 	if (profile->max_tso != 0) {
 		reply->tso_caps.max_tso = profile->max_tso;
 		reply->tso_caps.supported_qpts = QPT_RAW_PACKET_BIT;

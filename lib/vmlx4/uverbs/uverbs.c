@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 
 #include "../adapter.h"
+#include "../profile.h"
 #include "uverbs.h"
 
 /*
@@ -179,6 +181,25 @@ find_method(uint32_t command)
 	return method != NULL && method->handler != NULL ? method : NULL;
 }
 
+/* A kernel takes away the methods that a card lacks the capability for. */
+static bool
+offered(const struct vmlx4_profile *profile, uint32_t command)
+{
+	switch (command ^ IB_USER_VERBS_CMD_FLAG_EXTENDED) {
+	case IB_USER_VERBS_EX_CMD_CREATE_FLOW:
+	case IB_USER_VERBS_EX_CMD_DESTROY_FLOW:
+		return (profile->device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING) != 0;
+	case IB_USER_VERBS_EX_CMD_CREATE_WQ:
+	case IB_USER_VERBS_EX_CMD_MODIFY_WQ:
+	case IB_USER_VERBS_EX_CMD_DESTROY_WQ:
+	case IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL:
+	case IB_USER_VERBS_EX_CMD_DESTROY_RWQ_IND_TBL:
+		return profile->max_rss_table != 0;
+	default:
+		return true;
+	}
+}
+
 /* Sizes in units of 4 bytes; the header is part of in_words. */
 static int
 parse_plain(const struct method *method, const struct ib_uverbs_cmd_hdr *hdr,
@@ -250,7 +271,7 @@ run(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_
 			IB_USER_VERBS_CMD_COMMAND_MASK)) != 0)
 		return -EINVAL;
 	method = find_method(hdr->command);
-	if (method == NULL)
+	if (method == NULL || !offered(ctx->adapter->profile, hdr->command))
 		return -EOPNOTSUPP;
 	if (!ctx->ready && hdr->command != IB_USER_VERBS_CMD_GET_CONTEXT)
 		return -EINVAL;

@@ -243,6 +243,10 @@ profiles(void **state)
 {
 	const struct vmlx4_profile *cx3 = vmlx4_profile_find("cx3");
 	const struct vmlx4_profile *pro = vmlx4_profile_find("cx3pro");
+	const struct vmlx4_profile *vf = vmlx4_profile_find("cx3-vf");
+	const struct vmlx4_profile *old = vmlx4_profile_find("cx3-old-fw");
+	const struct vmlx4_profile *slow = vmlx4_profile_find("cx3pro-10g");
+	unsigned int i;
 
 	(void)state;
 	assert_non_null(cx3);
@@ -250,7 +254,18 @@ profiles(void **state)
 	assert_null(vmlx4_profile_find("cx"));
 	assert_ptr_equal(vmlx4_profile_get(0), cx3);
 	assert_ptr_equal(vmlx4_profile_get(1), pro);
-	assert_null(vmlx4_profile_get(2));
+	for (i = 0; vmlx4_profile_get(i) != NULL; i++)
+		assert_ptr_equal(vmlx4_profile_find(vmlx4_profile_get(i)->name),
+			vmlx4_profile_get(i));
+	assert_int_equal(i, 7);
+	assert_int_equal(vf->part_id, 0x1004);
+	assert_int_equal(vf->core_clock_khz, 0);
+	assert_int_equal(vf->max_cqe, cx3->max_cqe); /* of "like" */
+	assert_int_equal(old->fw_ver, (2ull << 32) + (33 << 16) + 5100);
+	assert_int_equal(old->device_cap_flags, 0x057e9c66);
+	assert_int_equal(cx3->device_cap_flags, 0x257e9c66);
+	assert_int_equal(slow->speed_mbps, 10000);
+	assert_true(slow->tunnel_offload);
 	assert_int_equal(cx3->part_id, 0x1003);
 	assert_int_equal(pro->part_id, 0x1007);
 	assert_false(cx3->tunnel_offload);
