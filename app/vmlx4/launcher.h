@@ -40,6 +40,11 @@ bool find_library(char path[PATH_MAX]);
 /* Name of the sanitizer runtime that a library needs, or "". */
 void find_sanitizer(const char *library, char *name, size_t size);
 
+/* ---- lists.c ---- */
+
+/* "profiles", "unknowns", "rules", on stdout. False: there is no list of this name. */
+bool print_list(const char *name);
+
 /* ---- environment.c ---- */
 
 /* Point the program to the adapter: all of the environment. False: complained. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "launcher.h"
-#include "profile.h"
 #include "sysfs/sysfs.h"
 #include "wire/wire.h"
 
@@ -19,8 +18,9 @@ static const char usage[] =
 	"\n"
 	"  vmlx4 exec [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
 	"  vmlx4 exec --help       the options\n"
-	"  vmlx4 profiles          the card models\n"
+	"  vmlx4 profiles          the card models, for --profile\n"
 	"  vmlx4 unknowns          behaviours that no public source states, for --unknown\n"
+	"  vmlx4 rules             what --strict looks for\n"
 	"  vmlx4 --version\n"
 	"\n"
 	"Examples:\n"
@@ -38,32 +38,6 @@ complain(const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	return EXIT_USAGE;
-}
-
-static int
-list_profiles(void)
-{
-	const struct vmlx4_profile *profile;
-	unsigned int i;
-
-	for (i = 0; (profile = vmlx4_profile_get(i)) != NULL; i++)
-		printf("%-11s %s, PCI id 15b3:%04x, firmware %u.%u.%03u\n", profile->name,
-			profile->description, (unsigned int)profile->part_id,
-			(unsigned int)(profile->fw_ver >> 32),
-			(unsigned int)(profile->fw_ver >> 16 & 0xffff),
-			(unsigned int)(profile->fw_ver & 0xffff));
-	return 0;
-}
-
-static int
-list_unknowns(void)
-{
-	const struct vmlx4_unknown *unknown;
-	unsigned int i;
-
-	for (i = 0; (unknown = vmlx4_unknown_get(i)) != NULL; i++)
-		printf("%-23s %3u  %s\n", unknown->name, unknown->value, unknown->text);
-	return 0;
 }
 
 static bool
@@ -234,10 +208,8 @@ main(int argc, char **argv)
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (strcmp(command, "profiles") == 0 && argc == 2)
-		return list_profiles();
-	if (strcmp(command, "unknowns") == 0 && argc == 2)
-		return list_unknowns();
+	if (argc == 2 && print_list(command))
+		return 0;
 	return complain("%s: no such command: see \"vmlx4 --help\"",
 		command[0] != '\0' ? command : "(none)");
 }

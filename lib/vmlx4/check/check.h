@@ -12,7 +12,7 @@
 
 struct vmlx4_adapter;
 
-/* One rule of the contract between driver and adapter; doc in rules.c. */
+/* One rule of the contract between driver and adapter; told in rule_texts.c. */
 enum vmlx4_rule {
 	VMLX4_RULE_LKEY,            /* the lkey covers the buffer */
 	VMLX4_RULE_SQ_OWNERSHIP,    /* owner bit of the pass the WQE lies in */
@@ -31,6 +31,15 @@ enum vmlx4_rule {
 	VMLX4_RULES
 };
 
+/* Texts may have several lines. */
+struct vmlx4_rule_text {
+	const char *name;    /* as a violation names it */
+	const char *text;    /* what holds */
+	const char *source;  /* who says so */
+	const char *seen;    /* how a violation is detected */
+};
+
+const struct vmlx4_rule_text *vmlx4_rule_text(unsigned int index); /* NULL: end */
 const char *vmlx4_rule_name(enum vmlx4_rule rule);
 
 /*

@@ -58,9 +58,12 @@ ring(struct broken *b)
 	card_ring(&b->card, b->sq);
 }
 
+static bool was_broken[VMLX4_RULES];
+
 static void
 reported(struct broken *b, enum vmlx4_rule rule)
 {
+	was_broken[rule] = true;
 	assert_int_equal(b->card.adapter->violations, 1);
 	assert_string_equal(vmlx4_rule_name(b->card.adapter->last_violation),
 		vmlx4_rule_name(rule));
@@ -461,6 +464,26 @@ test_off_says_nothing(void **state)
 	clean(b);
 }
 
+/* The last test: none was forgotten, and each is told in full. */
+static void
+test_every_rule(void **state)
+{
+	const struct vmlx4_rule_text *rule;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; (rule = vmlx4_rule_text(i)) != NULL; i++) {
+		assert_non_null(rule->name);
+		assert_string_equal(rule->name, vmlx4_rule_name((enum vmlx4_rule)i));
+		assert_non_null(rule->text);
+		assert_non_null(rule->source);
+		assert_non_null(rule->seen);
+		if (!was_broken[i])
+			fail_msg("no test breaks %s", rule->name);
+	}
+	assert_int_equal(i, VMLX4_RULES);
+}
+
 int
 main(void)
 {
@@ -490,6 +513,7 @@ main(void)
 		cmocka_unit_test(test_cq_arm),
 		cmocka_unit_test(test_fatal_line_and_status),
 		cmocka_unit_test(test_off_says_nothing),
+		cmocka_unit_test(test_every_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

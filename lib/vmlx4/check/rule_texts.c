@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stddef.h>
+
+#include "check.h"
+
+/*
+ * "PRM" is the public part of the programmer's reference of this family; a
+ * driver named as a source is one that works on silicon because it does so.
+ */
+static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
+	[VMLX4_RULE_LKEY] = {
+		"lkey",
+		"A segment lies inside the memory region of its lkey, in the same PD; what the\n"
+		"card writes, in a region with LOCAL_WRITE.",
+		"verbs: access rules of memory regions; PRM: local protection error.",
+		"every segment that is read or written is looked up: key, PD, range, access.",
+	},
+	[VMLX4_RULE_SQ_OWNERSHIP] = {
+		"sq-ownership",
+		"The owner bit of a send WQE is that of the pass over the ring its first stride\n"
+		"lies in.",
+		"rdma-core: providers/mlx4 posts so.",
+		"a doorbell named the queue, its next WQE was rewritten since it was last\n"
+		"executed, and still is not owned by the adapter after the grace period.",
+	},
+	[VMLX4_RULE_SQ_STAMP] = {
+		"sq-stamp",
+		"Blocks ahead of the last posted WQE read as not posted: the card reads up to\n"
+		"2 KiB ahead and takes a block with the valid owner bit as posted.",
+		"rdma-core and Linux mlx4_en stamp freed WQEs for the prefetcher.",
+		"blocks ahead are looked at when the queue runs dry and when it idles.",
+	},
+	[VMLX4_RULE_SQ_HEADROOM] = {
+		"sq-headroom",
+		"2 KiB and one stride of a send queue stay unposted.",
+		"rdma-core and Linux mlx4_ib reserve as much for the prefetcher.",
+		"the posted WQEs are counted before the queue is executed.",
+	},
+	[VMLX4_RULE_SQ_FIRST_DWORD] = {
+		"sq-first-dword-last",
+		"Bytes 4 to 63 of a block are written before its dword 0, which is its stamp.",
+		"rdma-core: the order in which providers/mlx4 writes data segments.",
+		"a WQE is executed and a later block of it still has the stamp.",
+	},
+	[VMLX4_RULE_SQ_DWORD1] = {
+		"sq-dword1",
+		"Bytes 4 to 6 of a control segment (VLAN tag, insertion bits) are 0 unless a tag\n"
+		"is to be inserted; the QPN, as BlueFlame wants it, is harmless.",
+		"Linux mlx4_en: layout of the control segment. The hazard of bytes left\n"
+		"over from an earlier WQE is deduced.",
+		"something else stands there while no insertion is asked for.",
+	},
+	[VMLX4_RULE_SQ_SE] = {
+		"sq-se-bit",
+		"SE is set in a WQE of a raw packet QP: it says that no ICRC is appended.",
+		"rdma-core and Linux mlx4_ib set it for raw Ethernet.",
+		"a SEND or LSO lacks it.",
+	},
+	[VMLX4_RULE_SQ_DS] = {
+		"sq-size",
+		"The size field of a send WQE covers whole, well-formed segments.",
+		"PRM: WQE format; rdma-core: the same in providers/mlx4.",
+		"the segments are walked up to the size.",
+	},
+	[VMLX4_RULE_SQ_DOORBELL] = {
+		"sq-doorbell",
+		"What is posted is announced by a doorbell.",
+		"rdma-core and DPDK ring after each post.",
+		"a WQE that the adapter owns lies unannounced for the grace period (with\n"
+		"--step: for two steps).",
+	},
+	[VMLX4_RULE_RQ_OVERRUN] = {
+		"rq-overrun",
+		"No more receive WQEs are posted than the ring holds.",
+		"rdma-core: the limit of providers/mlx4; the counter has 16 bits.",
+		"posted less consumed exceeds the ring when the record is read.",
+	},
+	[VMLX4_RULE_RQ_WQE] = {
+		"rq-wqe",
+		"The byte count of a receive segment is 1 to 2^31 - 1.",
+		"PRM: data segment, where 0 stands for 2^31 and bit 31 for inline data.",
+		"a segment that a frame is scattered to has another.",
+	},
+	[VMLX4_RULE_CQ_OVERRUN] = {
+		"cq-overrun",
+		"The CQ has room for what completes.",
+		"PRM: CQ overrun; verbs: IBV_EVENT_CQ_ERR.",
+		"a completion finds the consumer record a whole ring behind.",
+	},
+	[VMLX4_RULE_CQ_CONSUMER] = {
+		"cq-consumer",
+		"The consumer index of a CQ is not ahead of its producer.",
+		"PRM: consumer index of the doorbell record, 24 bits.",
+		"the record is read when room is wanted, and when the CQ is looked over.",
+	},
+	[VMLX4_RULE_CQ_ARM] = {
+		"cq-arm",
+		"The arm record is written before the arm doorbell, with the same sequence number,\n"
+		"command and index.",
+		"rdma-core: providers/mlx4 arms so.",
+		"the two are compared when the doorbell is taken; the record may be newer.",
+	},
+};
+
+const struct vmlx4_rule_text *
+vmlx4_rule_text(unsigned int index)
+{
+	return index < VMLX4_RULES ? &rules[index] : NULL;
+}
+
+const char *
+vmlx4_rule_name(enum vmlx4_rule rule)
+{
+	const struct vmlx4_rule_text *text = vmlx4_rule_text((unsigned int)rule);
+
+	return text != NULL ? text->name : "unknown";
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the launcher lists is what the guide says, and what the options take."""
+
+import re
+import textwrap
+
+import pytest
+
+from harness import adapter
+from mlx4dvlib import build
+
+GUIDE = build.TOP / "doc" / "guides" / "prog_guide" / "vmlx4.rst"
+
+
+def listed(name):
+    status, stdout, stderr = adapter.run_bounded([build.launcher(), name])
+    assert (status, stderr) == (0, "")
+    return stdout
+
+
+@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules"])
+def test_guide_has_the_list(name):
+    text = textwrap.indent(listed(name), "   ")
+    assert ".. code-block:: none\n   :caption: vmlx4 %s\n\n%s\n" % (name, text) \
+        in GUIDE.read_text(encoding="utf-8"), "copy this into %s:\n%s" % (GUIDE, text)
+
+
+@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules"])
+def test_one_word_only(name):
+    status, stdout, stderr = adapter.run_bounded([build.launcher(), name, "more"])
+    assert (status, stdout) == (2, "") and name in stderr
+
+
+def test_every_default_is_accepted_as_an_option(vmlx4):
+    defaults = [re.match(r"(\w+)\s+(\d+)  \S", line).groups()
+                for line in listed("unknowns").splitlines()]
+    assert len(defaults) == 18
+    vmlx4("ibv_devinfo", options=["--unknown=%s=%s" % item for item in defaults]).ok()
+
+
+def test_every_rule_of_the_header_is_in_the_list():
+    names = re.findall(r"^\S+$", listed("rules"), re.M)
+    assert len(names) == len(set(names)) == 14
+    rules = (build.TOP / "lib" / "vmlx4" / "check" / "check.h").read_text()
+    assert len(re.findall(r"^\tVMLX4_RULE_\w+,", rules, re.M)) == len(names)
