@@ -129,6 +129,7 @@ struct mdv_txq {
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	uint32_t inflight;        /* packets in elts: at most nb_desc */
 	uint32_t freed;           /* running count of blocks whose elts are free */
+	uint32_t signalled;       /* running index behind the last WQE that asks for a CQE */
 	uint32_t mixed;           /* up to here not each block holds one segment alone */
 	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint16_t nb_desc;
@@ -197,6 +198,7 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
+
 /* Longer frames are dropped: the adapter would stop the queue over one. */
 void mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu);
 
@@ -211,6 +213,29 @@ int mdv_tx_reap(struct mdv_txq *txq, uint32_t n);
  * indices at 0, as dvq_sq_reset() will.
  */
 void mdv_tx_drain(struct mdv_txq *txq);
+
+/* Is a CQE on its way that will take back packets? */
+static inline bool
+mdv_tx_expects_cqe(const struct mdv_txq *txq)
+{
+	return (int32_t)(txq->signalled - txq->sq.ci) > 0;
+}
+
+void mdv_tx_post_nop(struct mdv_txq *txq);
+
+/*
+ * Ask, with a NOP, for the CQE of packets that were posted without, once no other
+ * is on its way; true: the doorbell is due. There is a block for it: the WQE that
+ * asked for the last CQE has given its own back.
+ */
+static inline bool
+mdv_tx_signal_rest(struct mdv_txq *txq)
+{
+	if (likely(txq->signalled == txq->sq.pi || mdv_tx_expects_cqe(txq)))
+		return false;
+	mdv_tx_post_nop(txq);
+	return true;
+}
 
 /*
  * mlx4dv_mr.c: the lkey (big endian) of the memory [addr, addr + length) that

@@ -251,25 +251,27 @@ tx_room(const struct mdv_txq *txq, uint32_t n)
 	return RTE_MIN(room, n);
 }
 
-/* Ask for the CQE of packets that ended without, so that an idle queue drains. */
-static __rte_noinline void
-tx_signal(struct mdv_txq *txq)
+/*
+ * The first packet that asks for a CQE: after TX_SIGNAL_EVERY blocks without one,
+ * and the last of the burst when no other CQE is on its way. More would cost both
+ * sides a cache line per burst; without that one an idle queue would not drain.
+ */
+static inline uint32_t
+tx_first_signal(const struct mdv_txq *txq, uint32_t n)
 {
-	txq->elts[txq->sq.pi & (txq->sq.bb_cnt - 1)] = NULL;
-	dvq_sq_post_block(&txq->sq, 0, DVQ_OP_NOP, 0, DVQ_CTRL_CQE, NULL);
-	txq->mixed = txq->sq.pi;
+	uint32_t since = txq->sq.pi - txq->signalled;
+	uint32_t first = TX_SIGNAL_EVERY - 1 - RTE_MIN(since, TX_SIGNAL_EVERY - 1);
+
+	return mdv_tx_expects_cqe(txq) ? first : RTE_MIN(first, n - 1);
 }
 
-/*
- * The ring's view is a copy, which stays in registers across the barriers. Every
- * TX_SIGNAL_EVERY-th packet and the last one ask for a CQE.
- */
+/* The ring's view is a copy, which stays in registers across the barriers. */
 static __rte_always_inline uint16_t
 tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loopback)
 {
-	uint32_t signal = RTE_MIN(n, TX_SIGNAL_EVERY) - 1;
+	bool last_too = !mdv_tx_expects_cqe(txq);
+	uint32_t signal = tx_first_signal(txq, n);
 	struct dvq_sq sq = txq->sq;
-	uint32_t signalled = 0;   /* what the last one posted said */
 	uint32_t dropped = 0;
 	uint64_t bytes = 0;
 	uint32_t i, len, room;
@@ -280,7 +282,9 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 
 		if (unlikely(i == signal)) {
 			flags = DVQ_CTRL_CQE;
-			signal = RTE_MIN(signal + TX_SIGNAL_EVERY, n - 1);
+			signal += TX_SIGNAL_EVERY;
+			if (last_too)
+				signal = RTE_MIN(signal, n - 1);
 		}
 		if (likely(m->nb_segs == 1)) {
 			len = tx_one(txq, &sq, m, flags, loopback);
@@ -294,10 +298,11 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 			if (unlikely(len == TX_NO_ROOM))
 				break;
 			sq.pi = txq->sq.pi;
-			/* As many as there is a block for, and the last one signalled. */
+			/* As many as there is a block for. */
 			room = dvq_sq_room(&sq);
 			n = RTE_MIN(n, i + 1 + room);
-			signal = RTE_MIN(signal, n - 1);
+			if (last_too)
+				signal = RTE_MIN(signal, n - 1);
 			flags |= room == 0 ? DVQ_CTRL_CQE : 0;
 		}
 		if (unlikely(len == TX_DROPPED)) {
@@ -305,13 +310,14 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 			dropped++;
 			continue;
 		}
-		signalled = flags;
+		if (unlikely(flags != 0))
+			txq->signalled = sq.pi;
 		bytes += len;
 	}
 	txq->sq.pi = sq.pi;
 	if (likely(i != dropped)) {
-		if (unlikely(signalled == 0))
-			tx_signal(txq);
+		/* The last one may have been dropped. */
+		mdv_tx_signal_rest(txq);
 		dvq_sq_ring(&txq->sq);
 	}
 	txq->inflight += i - dropped;
@@ -346,8 +352,11 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	    unlikely(!mdv_tx_reap_all(txq)))
 		return 0;
 	room = tx_room(txq, n);
-	if (unlikely(room == 0))
+	if (unlikely(room == 0)) {
+		if (mdv_tx_signal_rest(txq))
+			dvq_sq_ring(&txq->sq);
 		return 0;
+	}
 	tx_check_generation(txq);
 	if (unlikely(txq->loopback))
 		return tx_send_loopback(txq, pkts, room);

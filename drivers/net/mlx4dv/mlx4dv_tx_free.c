@@ -194,6 +194,15 @@ mdv_tx_reap_all(struct mdv_txq *txq)
 	return alive;
 }
 
+void
+mdv_tx_post_nop(struct mdv_txq *txq)
+{
+	txq->elts[txq->sq.pi & (txq->sq.bb_cnt - 1)] = NULL;
+	dvq_sq_post_block(&txq->sq, 0, DVQ_OP_NOP, 0, DVQ_CTRL_CQE, NULL);
+	txq->signalled = txq->sq.pi;
+	txq->mixed = txq->sq.pi;
+}
+
 int
 mdv_tx_reap(struct mdv_txq *txq, uint32_t n)
 {
@@ -206,6 +215,8 @@ mdv_tx_reap(struct mdv_txq *txq, uint32_t n)
 	freed = tx_free_completed(txq, n != 0 ? n : UINT32_MAX);
 	if (!alive)
 		MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_FAILED);
+	else if (mdv_tx_signal_rest(txq))
+		dvq_sq_ring(&txq->sq);
 	return (int)freed;
 }
 
@@ -255,6 +266,7 @@ mdv_tx_drain(struct mdv_txq *txq)
 	txq->inflight = 0;
 	txq->freed = 0;
 	txq->mixed = 0;
+	txq->signalled = 0;
 	txq->sq.pi = 0;
 	txq->sq.ci = 0;
 }
