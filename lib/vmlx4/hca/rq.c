@@ -5,6 +5,7 @@
 /* Receive buffers are fetched this many WQEs before a frame needs them. */
 #define RQ_LOOKAHEAD 6
 #define RQ_WQE_AHEAD 256 /* bytes from there to the WQEs fetched meanwhile */
+#define FATAL 0x100u     /* beside a syndrome of 8 bits: the queue ends with it */
 
 static struct vmlx4_adapter *
 rq_adapter(const struct vmlx4_rq *rq)
@@ -110,10 +111,10 @@ seg_size(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg)
 	return size;
 }
 
-/* Spread the frame over the list; a syndrome, and whether it ends the queue. */
-static uint8_t
+/* Spread the frame over the list; a syndrome, with FATAL when it ends the queue. */
+static unsigned int
 rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
-	const uint8_t *frame, size_t length, bool *fatal)
+	const uint8_t *frame, size_t length)
 {
 	const struct vmlx4_unknowns *unknowns;
 	uint32_t i;
@@ -129,8 +130,8 @@ rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
 		to = seg_map(rq, seg, size, n);
 		if (unlikely(to == NULL)) {
 			unknowns = vmlx4_unknowns(rq_adapter(rq));
-			*fatal = unknowns->rx_prot_fatal;
-			return (uint8_t)unknowns->rx_prot_syndrome;
+			return unknowns->rx_prot_syndrome |
+				(unknowns->rx_prot_fatal != 0 ? FATAL : 0);
 		}
 		memcpy(to, frame, n);
 		frame += n;
@@ -139,21 +140,21 @@ rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
 	if (likely(length == 0))
 		return 0;
 	unknowns = vmlx4_unknowns(rq_adapter(rq));
-	*fatal = unknowns->rx_oversize_fatal;
-	return (uint8_t)unknowns->rx_oversize_syndrome;
+	return unknowns->rx_oversize_syndrome |
+		(unknowns->rx_oversize_fatal != 0 ? FATAL : 0);
 }
 
 /* With the FCS behind it the frame is no longer where the sender has it. */
-static uint8_t
+static unsigned int
 rq_scatter_fcs(struct vmlx4_rq *rq, const struct vmlx4_hw_data *wqe,
-	const uint8_t *frame, size_t length, bool *fatal)
+	const uint8_t *frame, size_t length)
 {
 	static uint8_t whole[VMLX4_MAX_FRAME + 4]; /* the adapter is locked */
 	uint32_t fcs = vmlx4_fcs(frame, length);
 
 	memcpy(whole, frame, length);
 	memcpy(whole + length, &fcs, 4);
-	return rq_scatter(rq, wqe, whole, length + 4, fatal);
+	return rq_scatter(rq, wqe, whole, length + 4);
 }
 
 static void
@@ -213,8 +214,7 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	uint32_t hash)
 {
 	const struct vmlx4_hw_data *wqe;
-	bool fatal = false;
-	uint8_t syndrome;
+	unsigned int syndrome;
 
 	if (unlikely(!rq->live)) {
 		port->stats.rx_dropped_by_rule++;
@@ -235,10 +235,10 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	}
 	rq_prefetch(rq);
 	wqe = rq_wqe(rq, rq->ci);
-	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length, &fatal) :
-		rq_scatter(rq, wqe, frame, length, &fatal);
+	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :
+		rq_scatter(rq, wqe, frame, length);
 	if (likely(syndrome == 0))
 		rq_complete(port, rq, frame, length, parsed, hash);
 	else
-		rq_fault(port, rq, syndrome, fatal);
+		rq_fault(port, rq, (uint8_t)syndrome, (syndrome & FATAL) != 0);
 }

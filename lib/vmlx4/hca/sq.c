@@ -305,7 +305,7 @@ sq_step(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, bool strict)
 	const uint8_t *frame, *linear;
 	uint8_t syndrome = 0;
 
-	if (unlikely(vmlx4_unknowns(sq->port->adapter)->tx_cq_full_stalls) && signaled &&
+	if (signaled && unlikely(vmlx4_unknowns(sq->port->adapter)->tx_cq_full_stalls) &&
 	    !vmlx4_cq_has_room(sq->cq)) {
 		sq->cq_blocked = true;
 		return false;

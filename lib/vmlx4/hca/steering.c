@@ -93,10 +93,15 @@ is_broadcast(const uint8_t *frame)
 }
 
 static bool
+takes_broadcast(const struct vmlx4_flow *flow)
+{
+	return vmlx4_unknowns(flow->port->adapter)->default_takes_broadcast != 0;
+}
+
+static bool
 flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed)
 {
-	const struct vmlx4_unknowns *unknowns = vmlx4_unknowns(flow->port->adapter);
 	const struct vmlx4_match *m = &flow->match;
 
 	switch (flow->flow_type) {
@@ -104,10 +109,10 @@ flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 		return (!m->eth || match_mac(m, frame)) && match_deep(m, frame, parsed);
 	case VMLX4_FLOW_ALL_DEFAULT:
 		/* Drivers add a broadcast rule beside it: the card needs one. */
-		return unknowns->default_takes_broadcast || !is_broadcast(frame);
+		return !is_broadcast(frame) || takes_broadcast(flow);
 	case VMLX4_FLOW_MC_DEFAULT:
 		return (frame[0] & 1) != 0 &&
-			(unknowns->default_takes_broadcast || !is_broadcast(frame));
+			(!is_broadcast(frame) || takes_broadcast(flow));
 	case VMLX4_FLOW_SNIFFER:
 		break; /* mirrors, decides nothing */
 	}
