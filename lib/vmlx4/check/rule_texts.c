@@ -96,7 +96,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_CQ_ARM] = {
 		"cq-arm",
-		"The arm record is written before the arm doorbell, with the same sequence number,\n"
+		"The arm record is written before the arm doorbell, with the same "
+		"sequence number,\n"
 		"command and index.",
 		"rdma-core: providers/mlx4 arms so.",
 		"the two are compared when the doorbell is taken; the record may be newer.",
