@@ -106,10 +106,11 @@ set_environment(struct launch *launch)
 
 	if (!launch->keep) {
 		size_t used = strlen(launch->text);
+		size_t room = sizeof(launch->text) - used;
 
 		vmlx4_options_quote(quoted, sizeof(quoted), "sysfs", launch->root);
-		if (snprintf(launch->text + used, sizeof(launch->text) - used, "%s%s",
-				used > 0 ? " " : "", quoted) >= (int)(sizeof(launch->text) - used)) {
+		if (snprintf(launch->text + used, room, "%s%s", used > 0 ? " " : "", quoted) >=
+				(int)room) {
 			complain("all options together are too long: use shorter file names");
 			return false;
 		}
