@@ -302,12 +302,22 @@ engine_sleep(struct vmlx4_adapter *adapter, long ns)
 static void
 engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
 {
-	if (idle < IDLE_SPIN)
+	struct vmlx4_engine *engine = adapter->engine;
+	uint64_t from, asked = 0;
+
+	if (idle < IDLE_SPIN) {
 		__builtin_ia32_pause();
-	else if (idle < IDLE_YIELD)
+		return;
+	}
+	from = vmlx4_now_ns();
+	if (idle < IDLE_YIELD) {
 		sched_yield();
-	else
-		engine_sleep(adapter, idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS);
+	} else {
+		asked = idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS;
+		engine_sleep(adapter, (long)asked);
+	}
+	if (engine->placed)
+		vmlx4_placement_rested(&engine->placement, from, vmlx4_now_ns(), asked);
 }
 
 /* Commands go first: the mutex alone would favour the thread that spins on it. */
@@ -371,6 +381,8 @@ engine_spawn(struct vmlx4_engine *engine)
 		pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
 	} else if (initial_known) {
 		pthread_attr_setaffinity_np(&attr, sizeof(initial_cpus), &initial_cpus);
+		vmlx4_placement_init(&engine->placement, &initial_cpus);
+		engine->placed = true;
 	}
 	/* The program's signals are for its own threads. */
 	sigfillset(&all);

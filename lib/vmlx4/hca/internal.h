@@ -14,6 +14,7 @@
 #include "hca.h"
 #include "hw.h"
 #include "parse.h"
+#include "placement.h"
 #include "unknowns.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -212,6 +213,8 @@ struct vmlx4_engine {
 	atomic_bool stop;
 	unsigned int passes;
 	uint64_t audit_at;   /* when to look at idle queues again */
+	bool placed;         /* nobody told it which CPU to use */
+	struct vmlx4_placement placement;
 	struct vmlx4_injected_list injected;
 };
 
