@@ -248,7 +248,6 @@ struct vmlx4_netdev {
 	unsigned int mtu;
 	unsigned int flags;    /* IFF_* the user sets; RUNNING is derived */
 	bool rx_pause, tx_pause;
-	bool loopback_owned;   /* reserved for internal loopback */
 };
 
 struct vmlx4_port {
