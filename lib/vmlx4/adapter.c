@@ -164,6 +164,7 @@ adapter_new(void)
 		goto fail;
 	pthread_mutex_init(&adapter->lock, NULL);
 	TAILQ_INIT(&adapter->contexts);
+	vmlx4_time_init(adapter);
 	if (vmlx4_options_parse(text, &adapter->options, error, sizeof(error)) < 0)
 		goto fail;
 	adapter->profile = adapter->options.profile;

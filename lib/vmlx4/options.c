@@ -6,28 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "options_parser.h"
 #include "profile.h"
 
 #define VALUE_MAX (2 * PATH_MAX + 64)
 #define VALUE_SHOWN 128
 
-struct parser {
-	struct vmlx4_options *options;
-	const char *name;          /* of the option at hand */
-	bool wire_set[VMLX4_MAX_PORTS];
-	bool wire_both;
-	struct vmlx4_wire_spec both;
-	char *error;
-	size_t error_size;
-};
-
-static int fail(struct parser *parser, const char *value, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* "option wire: "tap:" is wrong: cure" */
-static int
-fail(struct parser *parser, const char *value, const char *format, ...)
+int
+option_fail(struct option_parser *parser, const char *value, const char *format, ...)
 {
 	char cure[256];
 	va_list args;
@@ -42,122 +28,46 @@ fail(struct parser *parser, const char *value, const char *format, ...)
 	return -EINVAL;
 }
 
-static int
-parse_number(struct parser *parser, const char *value, long min, long max, long *number)
+int
+option_number(struct option_parser *parser, const char *value, long min, long max,
+	long *number)
 {
 	char *end;
 
 	errno = 0;
 	*number = strtol(value, &end, 10);
 	if (errno != 0 || end == value || *end != '\0' || *number < min || *number > max)
-		return fail(parser, value, "give a number from %ld to %ld", min, max);
+		return option_fail(parser, value, "give a number from %ld to %ld", min, max);
 	return 0;
 }
 
-static int
-parse_path(struct parser *parser, const char *value, char *path)
+int
+option_path(struct option_parser *parser, const char *value, char *path)
 {
 	if (value[0] == '\0')
-		return fail(parser, value, "give the name of a file");
+		return option_fail(parser, value, "give the name of a file");
 	if (strlen(value) >= PATH_MAX)
-		return fail(parser, value, "the name is longer than %d characters", PATH_MAX - 1);
+		return option_fail(parser, value, "the name is longer than %d characters",
+			PATH_MAX - 1);
 	strcpy(path, value);
 	return 0;
 }
 
 static int
-parse_ifname(struct parser *parser, const char *value, struct vmlx4_wire_spec *wire)
-{
-	const char *name = strchr(value, ':') + 1;
-
-	if (name[0] == '\0' || strlen(name) >= IFNAMSIZ || strpbrk(name, "/ :") != NULL)
-		return fail(parser, value, "give the name of a network interface (1 to %d "
-			"characters) behind the colon", IFNAMSIZ - 1);
-	strcpy(wire->ifname, name);
-	return 0;
-}
-
-/* "in=F", "out=F" or both; a comma in a file name is fine unless in=/out= follows. */
-static int
-parse_pcap(struct parser *parser, const char *value, struct vmlx4_wire_spec *wire)
-{
-	const char *at = value + strlen("pcap:");
-
-	while (*at != '\0') {
-		const char *in = strstr(at, ",in="), *out = strstr(at, ",out=");
-		const char *end = at + strlen(at), *file;
-		char *path;
-
-		if (in != NULL && in < end)
-			end = in;
-		if (out != NULL && out < end)
-			end = out;
-		if (strncmp(at, "in=", 3) == 0) {
-			path = wire->pcap_in;
-			file = at + 3;
-		} else if (strncmp(at, "out=", 4) == 0) {
-			path = wire->pcap_out;
-			file = at + 4;
-		} else {
-			return fail(parser, value, "write pcap:in=FILE,out=FILE (or one of them)");
-		}
-		if (path[0] != '\0')
-			return fail(parser, value, "give in= and out= once each");
-		if (file >= end || end - file >= PATH_MAX)
-			return fail(parser, value, "give the name of a file behind in= and out=");
-		memcpy(path, file, end - file);
-		path[end - file] = '\0';
-		at = *end == ',' ? end + 1 : end;
-	}
-	if (wire->pcap_in[0] == '\0' && wire->pcap_out[0] == '\0')
-		return fail(parser, value, "write pcap:in=FILE,out=FILE (or one of them)");
-	if (strcmp(wire->pcap_in, wire->pcap_out) == 0)
-		return fail(parser, value, "in= and out= must not be the same file");
-	return 0;
-}
-
-static int
-parse_wire_spec(struct parser *parser, const char *value, struct vmlx4_wire_spec *wire)
-{
-	memset(wire, 0, sizeof(*wire));
-	if (strcmp(value, "loop") == 0) {
-		wire->kind = VMLX4_WIRE_LOOP;
-		return 0;
-	}
-	if (strcmp(value, "back-to-back") == 0) {
-		wire->kind = VMLX4_WIRE_PEER;
-		return 0;
-	}
-	if (strncmp(value, "pcap:", 5) == 0) {
-		wire->kind = VMLX4_WIRE_PCAP;
-		return parse_pcap(parser, value, wire);
-	}
-	if (strncmp(value, "tap:", 4) == 0) {
-		wire->kind = VMLX4_WIRE_TAP;
-		return parse_ifname(parser, value, wire);
-	}
-	if (strncmp(value, "packet:", 7) == 0) {
-		wire->kind = VMLX4_WIRE_PACKET;
-		return parse_ifname(parser, value, wire);
-	}
-	return fail(parser, value, "use loop, back-to-back, pcap:in=FILE,out=FILE, tap:NAME "
-		"or packet:INTERFACE");
-}
-
-static int
-parse_profile(struct parser *parser, const char *value)
+parse_profile(struct option_parser *parser, const char *value)
 {
 	parser->options->profile = vmlx4_profile_find(value);
 	if (parser->options->profile == NULL)
-		return fail(parser, value, "use a name of \"vmlx4 profiles\", such as cx3pro");
+		return option_fail(parser, value,
+			"use a name of \"vmlx4 profiles\", such as cx3pro");
 	return 0;
 }
 
 static int
-parse_ports(struct parser *parser, const char *value)
+parse_ports(struct option_parser *parser, const char *value)
 {
 	long number;
-	int ret = parse_number(parser, value, 1, VMLX4_MAX_PORTS, &number);
+	int ret = option_number(parser, value, 1, VMLX4_MAX_PORTS, &number);
 
 	if (ret == 0)
 		parser->options->ports = number;
@@ -165,31 +75,10 @@ parse_ports(struct parser *parser, const char *value)
 }
 
 static int
-parse_wire(struct parser *parser, const char *value)
-{
-	parser->wire_both = true;
-	return parse_wire_spec(parser, value, &parser->both);
-}
-
-static int
-parse_wire1(struct parser *parser, const char *value)
-{
-	parser->wire_set[0] = true;
-	return parse_wire_spec(parser, value, &parser->options->wire[0]);
-}
-
-static int
-parse_wire2(struct parser *parser, const char *value)
-{
-	parser->wire_set[1] = true;
-	return parse_wire_spec(parser, value, &parser->options->wire[1]);
-}
-
-static int
-parse_ib(struct parser *parser, const char *value)
+parse_ib(struct option_parser *parser, const char *value)
 {
 	long number;
-	int ret = parse_number(parser, value, 1, VMLX4_MAX_PORTS, &number);
+	int ret = option_number(parser, value, 1, VMLX4_MAX_PORTS, &number);
 
 	if (ret == 0)
 		parser->options->infiniband[number - 1] = true;
@@ -197,21 +86,21 @@ parse_ib(struct parser *parser, const char *value)
 }
 
 static int
-parse_pci(struct parser *parser, const char *value)
+parse_pci(struct option_parser *parser, const char *value)
 {
 	unsigned int domain, bus, device, function;
 	int used = 0;
 
 	if (sscanf(value, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4 ||
 			value[used] != '\0' || used != 12 || device > 31 || function > 7)
-		return fail(parser, value, "write a PCI address like 0000:05:00.0");
+		return option_fail(parser, value, "write a PCI address like 0000:05:00.0");
 	snprintf(parser->options->pci_address, sizeof(parser->options->pci_address),
 		"%04x:%02x:%02x.%x", domain, bus, device, function);
 	return 0;
 }
 
 static int
-parse_step(struct parser *parser, const char *value)
+parse_step(struct option_parser *parser, const char *value)
 {
 	(void)value;
 	parser->options->step = true;
@@ -219,10 +108,10 @@ parse_step(struct parser *parser, const char *value)
 }
 
 static int
-parse_engine_cpu(struct parser *parser, const char *value)
+parse_engine_cpu(struct option_parser *parser, const char *value)
 {
 	long number;
-	int ret = parse_number(parser, value, 0, 1023, &number);
+	int ret = option_number(parser, value, 0, 1023, &number);
 
 	if (ret == 0)
 		parser->options->engine_cpu = number;
@@ -230,7 +119,7 @@ parse_engine_cpu(struct parser *parser, const char *value)
 }
 
 static int
-parse_strict(struct parser *parser, const char *value)
+parse_strict(struct option_parser *parser, const char *value)
 {
 	if (value[0] == '\0')
 		parser->options->strict = VMLX4_STRICT_FATAL;
@@ -239,33 +128,33 @@ parse_strict(struct parser *parser, const char *value)
 	else if (strcmp(value, "off") == 0)
 		parser->options->strict = VMLX4_STRICT_OFF;
 	else
-		return fail(parser, value, "use strict, strict=report or strict=off");
+		return option_fail(parser, value, "use strict, strict=report or strict=off");
 	return 0;
 }
 
 static int
-parse_stats(struct parser *parser, const char *value)
+parse_stats(struct option_parser *parser, const char *value)
 {
-	return parse_path(parser, value, parser->options->stats_file);
+	return option_path(parser, value, parser->options->stats_file);
 }
 
 static int
-parse_sysfs(struct parser *parser, const char *value)
+parse_sysfs(struct option_parser *parser, const char *value)
 {
-	return parse_path(parser, value, parser->options->sysfs);
+	return option_path(parser, value, parser->options->sysfs);
 }
 
 static int
-parse_cqe(struct parser *parser, const char *value)
+parse_cqe(struct option_parser *parser, const char *value)
 {
 	if (strcmp(value, "32") != 0 && strcmp(value, "64") != 0)
-		return fail(parser, value, "use 32 or 64");
+		return option_fail(parser, value, "use 32 or 64");
 	parser->options->cqe_size = strtoul(value, NULL, 10);
 	return 0;
 }
 
 static int
-parse_deny_open(struct parser *parser, const char *value)
+parse_deny_open(struct option_parser *parser, const char *value)
 {
 	(void)value;
 	parser->options->deny_open = true;
@@ -273,10 +162,10 @@ parse_deny_open(struct parser *parser, const char *value)
 }
 
 static int
-parse_mtu(struct parser *parser, const char *value)
+parse_mtu(struct option_parser *parser, const char *value)
 {
 	long number;
-	int ret = parse_number(parser, value, VMLX4_MTU_MIN, VMLX4_MTU_MAX, &number);
+	int ret = option_number(parser, value, VMLX4_MTU_MIN, VMLX4_MTU_MAX, &number);
 
 	if (ret == 0)
 		parser->options->mtu = number;
@@ -284,12 +173,12 @@ parse_mtu(struct parser *parser, const char *value)
 }
 
 static int
-parse_unknown(struct parser *parser, const char *value)
+parse_unknown(struct option_parser *parser, const char *value)
 {
 	char cure[128];
 
 	if (vmlx4_unknown_set(&parser->options->unknowns, value, cure, sizeof(cure)) < 0)
-		return fail(parser, value, "%s", cure);
+		return option_fail(parser, value, "%s", cure);
 	return 0;
 }
 
@@ -299,22 +188,22 @@ static const struct option {
 	const char *name;
 	const char *value_name;
 	enum option_value value;
-	int (*parse)(struct parser *parser, const char *value);
+	int (*parse)(struct option_parser *parser, const char *value);
 	const char *help;
 } option_table[] = {
 	{ "profile", "NAME", NEEDS_VALUE, parse_profile,
 		"Card model, see \"vmlx4 profiles\" (default cx3pro)." },
 	{ "ports", "1|2", NEEDS_VALUE, parse_ports, "Number of ports (default 2)." },
-	{ "wire", "SPEC", NEEDS_VALUE, parse_wire,
+	{ "wire", "SPEC", NEEDS_VALUE, option_wire,
 		"What the cable of every port leads to. SPEC is one of\n"
 		"  loop                    back to the same port\n"
 		"  back-to-back            to the other port (default with two ports)\n"
 		"  pcap:in=FILE,out=FILE   replay one capture, write another; either alone\n"
 		"  tap:NAME                a TAP interface, made if absent (CAP_NET_ADMIN)\n"
 		"  packet:INTERFACE        an existing interface, e.g. a veth (CAP_NET_RAW)" },
-	{ "wire1", "SPEC", NEEDS_VALUE, parse_wire1,
+	{ "wire1", "SPEC", NEEDS_VALUE, option_wire1,
 		"The wire of port 1 alone; a port left without a wire then gets loop." },
-	{ "wire2", "SPEC", NEEDS_VALUE, parse_wire2, "The wire of port 2 alone." },
+	{ "wire2", "SPEC", NEEDS_VALUE, option_wire2, "The wire of port 2 alone." },
 	{ "ib", "PORT", NEEDS_VALUE, parse_ib,
 		"This port is in InfiniBand mode and has no network interface (repeatable)." },
 	{ "pci", "ADDRESS", NEEDS_VALUE, parse_pci,
@@ -432,7 +321,7 @@ next_word(const char **text, char *word, size_t size)
 }
 
 static int
-parse_word(struct parser *parser, char *word)
+parse_word(struct option_parser *parser, char *word)
 {
 	char *value = strchr(word, '=');
 	const struct option *option;
@@ -453,61 +342,12 @@ parse_word(struct parser *parser, char *word)
 		return -EINVAL;
 	}
 	if (value != NULL && option->value == NO_VALUE)
-		return fail(parser, value, "this option takes no value");
+		return option_fail(parser, value, "this option takes no value");
 	return option->parse(parser, value != NULL ? value : "");
 }
 
-static bool
-wires_share(const struct vmlx4_wire_spec *a, const struct vmlx4_wire_spec *b)
-{
-	if (a->ifname[0] != '\0' && strcmp(a->ifname, b->ifname) == 0)
-		return true;
-	if (a->pcap_out[0] == '\0')
-		return false;
-	return strcmp(a->pcap_out, b->pcap_out) == 0 || strcmp(a->pcap_out, b->pcap_in) == 0;
-}
-
-/* Options that only make sense together. */
 static int
-settle_wires(struct parser *parser)
-{
-	struct vmlx4_options *options = parser->options;
-	unsigned int i;
-
-	for (i = 0; i < options->ports; i++) {
-		if (parser->wire_set[i])
-			continue;
-		if (parser->wire_both)
-			options->wire[i] = parser->both;
-		else if (options->ports == 1 || parser->wire_set[i ^ 1])
-			options->wire[i].kind = VMLX4_WIRE_LOOP;
-		else
-			options->wire[i].kind = VMLX4_WIRE_PEER;
-	}
-	parser->name = "wire";
-	for (i = 0; i < options->ports; i++) {
-		if (options->wire[i].kind != VMLX4_WIRE_PEER)
-			continue;
-		if (options->ports == 1)
-			return fail(parser, "back-to-back", "needs two ports: use ports=2 or "
-				"another wire");
-		if (options->wire[i ^ 1].kind != VMLX4_WIRE_PEER)
-			return fail(parser, "back-to-back", "holds for both ports or none: give "
-				"wire=back-to-back or two other wires");
-	}
-	if (options->ports == 2 && (wires_share(&options->wire[0], &options->wire[1]) ||
-			wires_share(&options->wire[1], &options->wire[0]))) {
-		const struct vmlx4_wire_spec *wire = &options->wire[0];
-
-		return fail(parser, wire->ifname[0] != '\0' ? wire->ifname :
-			wire->pcap_out[0] != '\0' ? wire->pcap_out : wire->pcap_in,
-			"two ports cannot share it: give wire1= and wire2= different ones");
-	}
-	return 0;
-}
-
-static int
-settle(struct parser *parser)
+settle(struct option_parser *parser)
 {
 	struct vmlx4_options *options = parser->options;
 	unsigned int i;
@@ -516,21 +356,22 @@ settle(struct parser *parser)
 		if (!parser->wire_set[i] && !options->infiniband[i])
 			continue;
 		parser->name = parser->wire_set[i] ? "wire2" : "ib";
-		return fail(parser, "2", "the adapter has one port: use ports=2");
+		return option_fail(parser, "2", "the adapter has one port: use ports=2");
 	}
 	if (options->step && options->engine_cpu >= 0) {
 		parser->name = "engine-cpu";
-		return fail(parser, "step", "there is no engine thread to pin: drop one of the "
+		return option_fail(parser, "step",
+			"there is no engine thread to pin: drop one of the "
 			"two");
 	}
-	return settle_wires(parser);
+	return option_wires_settle(parser);
 }
 
 int
 vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error,
 	size_t error_size)
 {
-	struct parser parser = {
+	struct option_parser parser = {
 		.options = options,
 		.error = error,
 		.error_size = error_size,

@@ -79,6 +79,17 @@ enum vmlx4_fault {
 VMLX4_API int vmlx4_step(unsigned int budget);
 
 /**
+ * Let time pass for a stepped adapter. Its clock (of timestamps, the clock page
+ * and all that the adapter does later) stands still but for the microsecond that
+ * each vmlx4_step() takes. What has become due happens in the next step.
+ *
+ * @param ns   nanoseconds.
+ * @return 0; -ENOTSUP while an engine thread runs, which goes by the host's
+ *   clock; -ENODEV.
+ */
+VMLX4_API int vmlx4_clock_advance(uint64_t ns);
+
+/**
  * A frame arrives at a port as if from its wire.
  *
  * The bytes are copied before the call returns. Works in both engine modes.

@@ -39,6 +39,10 @@ vmlx4_step(unsigned int budget)
 
 	if (adapter == NULL)
 		return -ENODEV;
+	if (adapter->options.step) {
+		adapter->time.stepped += VMLX4_STEP_NS;
+		vmlx4_clock_update(adapter);
+	}
 	do {
 		n = vmlx4_engine_pass(adapter, budget == 0 ? 0 : budget - done);
 		done += n;
@@ -47,6 +51,23 @@ vmlx4_step(unsigned int budget)
 		vmlx4_engine_audit(adapter);
 	vmlx4_unlock(adapter);
 	return (int)done;
+}
+
+int
+vmlx4_clock_advance(uint64_t ns)
+{
+	struct vmlx4_adapter *adapter = control_begin();
+	int ret = -ENOTSUP;
+
+	if (adapter == NULL)
+		return -ENODEV;
+	if (adapter->options.step) {
+		adapter->time.stepped += ns;
+		vmlx4_clock_update(adapter);
+		ret = 0;
+	}
+	vmlx4_unlock(adapter);
+	return ret;
 }
 
 int

@@ -83,6 +83,9 @@ cq_refresh(struct vmlx4_cq *cq)
 	while (unlikely(used == cq->cqe_cnt)) {
 		uint64_t now = vmlx4_now_ns();
 
+		/* Stepped, the program waits for this thread. */
+		if (cq->obj.ctx->adapter->options.step)
+			return false;
 		if (until == 0)
 			until = now + CQ_FULL_PATIENCE_NS;
 		else if (now > until)

@@ -178,7 +178,7 @@ engine_audit(struct vmlx4_adapter *adapter, uint64_t now)
 void
 vmlx4_engine_audit(struct vmlx4_adapter *adapter)
 {
-	engine_audit(adapter, vmlx4_now_ns());
+	engine_audit(adapter, vmlx4_time(adapter));
 }
 
 static void
@@ -246,6 +246,8 @@ vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
 		budget = PASS_BUDGET;
 	if (engine->passes++ % PASSES_PER_CLOCK == 0)
 		engine_clock(adapter);
+	if (unlikely(adapter->time.next != VMLX4_NEVER))
+		done += vmlx4_timers_run(adapter);
 	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
 		take_doorbells(ctx);
 		if (ctx->scan && done < budget)
@@ -299,6 +301,21 @@ engine_sleep(struct vmlx4_adapter *adapter, long ns)
 	}
 }
 
+/* At most that long, and not past the next timer. */
+static uint64_t
+engine_nap(struct vmlx4_adapter *adapter, uint64_t longest)
+{
+	uint64_t next = __atomic_load_n(&adapter->time.next, __ATOMIC_RELAXED);
+	uint64_t now;
+
+	if (next == VMLX4_NEVER)
+		return longest;
+	now = vmlx4_now_ns();
+	if (next <= now)
+		return 1;
+	return next - now < longest ? next - now : longest;
+}
+
 static void
 engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
 {
@@ -313,7 +330,7 @@ engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
 	if (idle < IDLE_YIELD) {
 		sched_yield();
 	} else {
-		asked = idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS;
+		asked = engine_nap(adapter, idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS);
 		engine_sleep(adapter, (long)asked);
 	}
 	if (engine->placed)

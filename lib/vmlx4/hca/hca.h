@@ -25,6 +25,7 @@
 
 #include "../options.h"
 #include "../vmlx4.h"
+#include "timer.h"
 
 #define VMLX4_PAGE 4096u
 #define VMLX4_QP_TABLE (1u << 19)  /* numbers below this, unique after masking */
@@ -307,6 +308,7 @@ struct vmlx4_adapter {
 	struct vmlx4_cq **cq_table;   /* by CQN */
 
 	struct vmlx4_engine *engine;
+	struct vmlx4_time time;
 	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;
 	unsigned int last_violation; /* enum vmlx4_rule, for tests */

@@ -65,6 +65,7 @@ card_new(struct card *card, enum vmlx4_strict strict)
 	adapter->qp_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
 	adapter->mr_table = calloc(VMLX4_MR_TABLE, sizeof(void *));
 	TAILQ_INIT(&adapter->contexts);
+	vmlx4_time_init(adapter);
 	card_ports(card);
 	ctx->adapter = adapter;
 	ctx->pages = zeroed(4 * VMLX4_PAGE);

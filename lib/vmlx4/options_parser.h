@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_OPTIONS_PARSER_H_
+#define VMLX4_OPTIONS_PARSER_H_
+
+/* What the files that parse options share. */
+
+#include <stdbool.h>
+
+#include "options.h"
+
+struct option_parser {
+	struct vmlx4_options *options;
+	const char *name;          /* of the option at hand */
+	bool wire_set[VMLX4_MAX_PORTS];
+	bool wire_both;
+	struct vmlx4_wire_spec both;
+	char *error;
+	size_t error_size;
+};
+
+/*
+ * Parsers of one option: they fill parser->options, or write one line that names
+ * the option, the value and the cure, and return -EINVAL.
+ */
+
+/* "option wire: "tap:" is wrong: cure"; returns -EINVAL. */
+int option_fail(struct option_parser *parser, const char *value, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+int option_number(struct option_parser *parser, const char *value, long min, long max,
+	long *number);
+int option_path(struct option_parser *parser, const char *value, char *path);
+
+/* ---- options_wire.c ---- */
+
+int option_wire(struct option_parser *parser, const char *value);
+int option_wire1(struct option_parser *parser, const char *value);
+int option_wire2(struct option_parser *parser, const char *value);
+/* After all options: what follows for the wires that were not named. */
+int option_wires_settle(struct option_parser *parser);
+
+#endif /* VMLX4_OPTIONS_PARSER_H_ */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <string.h>
+
+#include "options_parser.h"
+
+static int
+parse_ifname(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
+{
+	const char *name = strchr(value, ':') + 1;
+
+	if (name[0] == '\0' || strlen(name) >= IFNAMSIZ || strpbrk(name, "/ :") != NULL)
+		return option_fail(parser, value, "give the name of a network interface (1 to %d "
+			"characters) behind the colon", IFNAMSIZ - 1);
+	strcpy(wire->ifname, name);
+	return 0;
+}
+
+/* "in=F", "out=F" or both; a comma in a file name is fine unless in=/out= follows. */
+static int
+parse_pcap(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
+{
+	const char *at = value + strlen("pcap:");
+
+	while (*at != '\0') {
+		const char *in = strstr(at, ",in="), *out = strstr(at, ",out=");
+		const char *end = at + strlen(at), *file;
+		char *path;
+
+		if (in != NULL && in < end)
+			end = in;
+		if (out != NULL && out < end)
+			end = out;
+		if (strncmp(at, "in=", 3) == 0) {
+			path = wire->pcap_in;
+			file = at + 3;
+		} else if (strncmp(at, "out=", 4) == 0) {
+			path = wire->pcap_out;
+			file = at + 4;
+		} else {
+			return option_fail(parser, value,
+				"write pcap:in=FILE,out=FILE (or one of them)");
+		}
+		if (path[0] != '\0')
+			return option_fail(parser, value, "give in= and out= once each");
+		if (file >= end || end - file >= PATH_MAX)
+			return option_fail(parser, value,
+				"give the name of a file behind in= and out=");
+		memcpy(path, file, end - file);
+		path[end - file] = '\0';
+		at = *end == ',' ? end + 1 : end;
+	}
+	if (wire->pcap_in[0] == '\0' && wire->pcap_out[0] == '\0')
+		return option_fail(parser, value, "write pcap:in=FILE,out=FILE (or one of them)");
+	if (strcmp(wire->pcap_in, wire->pcap_out) == 0)
+		return option_fail(parser, value, "in= and out= must not be the same file");
+	return 0;
+}
+
+static int
+parse_wire_spec(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
+{
+	memset(wire, 0, sizeof(*wire));
+	if (strcmp(value, "loop") == 0) {
+		wire->kind = VMLX4_WIRE_LOOP;
+		return 0;
+	}
+	if (strcmp(value, "back-to-back") == 0) {
+		wire->kind = VMLX4_WIRE_PEER;
+		return 0;
+	}
+	if (strncmp(value, "pcap:", 5) == 0) {
+		wire->kind = VMLX4_WIRE_PCAP;
+		return parse_pcap(parser, value, wire);
+	}
+	if (strncmp(value, "tap:", 4) == 0) {
+		wire->kind = VMLX4_WIRE_TAP;
+		return parse_ifname(parser, value, wire);
+	}
+	if (strncmp(value, "packet:", 7) == 0) {
+		wire->kind = VMLX4_WIRE_PACKET;
+		return parse_ifname(parser, value, wire);
+	}
+	return option_fail(parser, value, "use loop, back-to-back, pcap:in=FILE,out=FILE, tap:NAME "
+		"or packet:INTERFACE");
+}
+
+int
+option_wire(struct option_parser *parser, const char *value)
+{
+	parser->wire_both = true;
+	return parse_wire_spec(parser, value, &parser->both);
+}
+
+int
+option_wire1(struct option_parser *parser, const char *value)
+{
+	parser->wire_set[0] = true;
+	return parse_wire_spec(parser, value, &parser->options->wire[0]);
+}
+
+int
+option_wire2(struct option_parser *parser, const char *value)
+{
+	parser->wire_set[1] = true;
+	return parse_wire_spec(parser, value, &parser->options->wire[1]);
+}
+
+static bool
+wires_share(const struct vmlx4_wire_spec *a, const struct vmlx4_wire_spec *b)
+{
+	if (a->ifname[0] != '\0' && strcmp(a->ifname, b->ifname) == 0)
+		return true;
+	if (a->pcap_out[0] == '\0')
+		return false;
+	return strcmp(a->pcap_out, b->pcap_out) == 0 || strcmp(a->pcap_out, b->pcap_in) == 0;
+}
+
+/* Options that only make sense together. */
+int
+option_wires_settle(struct option_parser *parser)
+{
+	struct vmlx4_options *options = parser->options;
+	unsigned int i;
+
+	for (i = 0; i < options->ports; i++) {
+		if (parser->wire_set[i])
+			continue;
+		if (parser->wire_both)
+			options->wire[i] = parser->both;
+		else if (options->ports == 1 || parser->wire_set[i ^ 1])
+			options->wire[i].kind = VMLX4_WIRE_LOOP;
+		else
+			options->wire[i].kind = VMLX4_WIRE_PEER;
+	}
+	parser->name = "wire";
+	for (i = 0; i < options->ports; i++) {
+		if (options->wire[i].kind != VMLX4_WIRE_PEER)
+			continue;
+		if (options->ports == 1)
+			return option_fail(parser, "back-to-back",
+				"needs two ports: use ports=2 or "
+				"another wire");
+		if (options->wire[i ^ 1].kind != VMLX4_WIRE_PEER)
+			return option_fail(parser, "back-to-back",
+				"holds for both ports or none: give "
+				"wire=back-to-back or two other wires");
+	}
+	if (options->ports == 2 && (wires_share(&options->wire[0], &options->wire[1]) ||
+			wires_share(&options->wire[1], &options->wire[0]))) {
+		const struct vmlx4_wire_spec *wire = &options->wire[0];
+
+		return option_fail(parser, wire->ifname[0] != '\0' ? wire->ifname :
+			wire->pcap_out[0] != '\0' ? wire->pcap_out : wire->pcap_in,
+			"two ports cannot share it: give wire1= and wire2= different ones");
+	}
+	return 0;
+}
