@@ -230,6 +230,9 @@ static const struct option {
 	{ "unknown", "NAME=VALUE", NEEDS_VALUE, parse_unknown,
 		"Decide a behaviour that no public source states (repeatable; see\n"
 		"\"vmlx4 unknowns\")." },
+	{ "seed", "NUMBER", NEEDS_VALUE, option_seed,
+		"What the model draws by lot follows from it (default 1): with --step a run\n"
+		"repeats to the byte." },
 };
 
 static const struct option *
@@ -387,6 +390,7 @@ vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error
 	options->cqe_size = 64;
 	options->mtu = 1500;
 	options->unknowns = vmlx4_unknown_defaults;
+	options->seed = VMLX4_SEED_DEFAULT;
 
 	while ((ret = next_word(&text, word, sizeof(word))) > 0) {
 		ret = parse_word(&parser, word);

@@ -52,7 +52,10 @@ struct vmlx4_options {
 	bool deny_open;                   /* opening the device gives EACCES */
 	unsigned int mtu;                 /* initial MTU of the netdevs */
 	struct vmlx4_unknowns unknowns;   /* what no public source states */
+	uint64_t seed;                    /* of everything that the model draws by lot */
 };
+
+#define VMLX4_SEED_DEFAULT 1u
 
 /* Limits of the MTU as mlx4_en reports them. */
 #define VMLX4_MTU_MIN 46

@@ -40,4 +40,8 @@ int option_wire2(struct option_parser *parser, const char *value);
 /* After all options: what follows for the wires that were not named. */
 int option_wires_settle(struct option_parser *parser);
 
+/* ---- options_trace.c ---- */
+
+int option_seed(struct option_parser *parser, const char *value);
+
 #endif /* VMLX4_OPTIONS_PARSER_H_ */

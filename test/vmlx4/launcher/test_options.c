@@ -55,6 +55,7 @@ defaults(void **state)
 	assert_false(options.deny_open);
 	assert_int_equal(options.mtu, 1500);
 	assert_string_equal(options.stats_file, "");
+	assert_int_equal(options.seed, VMLX4_SEED_DEFAULT);
 	good("ports=1");
 	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
 }
@@ -80,6 +81,8 @@ every_option(void **state)
 	assert_int_equal(options.cqe_size, 32);
 	assert_true(options.deny_open);
 	assert_int_equal(options.mtu, 9000);
+	good("seed=0xffffffffffffffff");
+	assert_true(options.seed == UINT64_MAX);
 	good("step strict");
 	assert_true(options.step);
 	assert_int_equal(options.strict, VMLX4_STRICT_FATAL);
@@ -163,6 +166,10 @@ bad_options(void **state)
 	bad("cqe=128", "cqe", "128", "32 or 64");
 	bad("mtu=45", "mtu", "45", "46 to 9900");
 	bad("mtu=9901", "mtu", "9901", "46 to 9900");
+	bad("seed=", "seed", "\"\"", "give a number");
+	bad("seed=-1", "seed", "-1", "give a number");
+	bad("seed=18446744073709551616", "seed", "1844", "give a number");
+	bad("seed=1x", "seed", "1x", "give a number");
 	bad("ib=3", "ib", "3", "1 to 2");
 	bad("ports=1 ib=2", "ib", "2", "ports=2");
 	bad("ports=1 wire2=loop", "wire2", "2", "ports=2");
