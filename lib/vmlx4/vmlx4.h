@@ -142,6 +142,14 @@ VMLX4_API int vmlx4_object_counts(struct vmlx4_object_counts *counts);
  */
 VMLX4_API int vmlx4_violations(void);
 
+/**
+ * Violations of one rule seen so far.
+ *
+ * @param rule   A name of "vmlx4 rules", e.g. "sq-stamp".
+ * @return the number; -EINVAL when no rule has that name; -ENODEV.
+ */
+VMLX4_API int vmlx4_violations_of(const char *rule);
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,8 +40,19 @@ def test_every_default_is_accepted_as_an_option(vmlx4):
     vmlx4("ibv_devinfo", options=["--unknown=%s=%s" % item for item in defaults]).ok()
 
 
+def rules_of_the_header():
+    header = (build.TOP / "lib" / "vmlx4" / "check" / "check.h").read_text()
+    return re.findall(r"^\t(VMLX4_RULE_\w+),", header, re.M)
+
+
 def test_every_rule_of_the_header_is_in_the_list():
     names = re.findall(r"^\S+$", listed("rules"), re.M)
-    assert len(names) == len(set(names)) == 14
-    rules = (build.TOP / "lib" / "vmlx4" / "check" / "check.h").read_text()
-    assert len(re.findall(r"^\tVMLX4_RULE_\w+,", rules, re.M)) == len(names)
+    assert len(names) == len(set(names)) == len(rules_of_the_header())
+
+
+@pytest.mark.parametrize("rule", rules_of_the_header())
+def test_a_test_breaks_the_rule(rule):
+    """"reported" is what sees that rule, and no other, after it was broken."""
+    sources = (build.TOP / "test" / "vmlx4" / "check").glob("test_*.c")
+    assert any(re.search(r"\breported\(\w+, %s\)" % rule, source.read_text())
+               for source in sources)

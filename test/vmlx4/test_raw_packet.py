@@ -70,6 +70,16 @@ def test_counters_of_a_run_that_a_violation_ended(vmlx4, tmp_path):
     assert kept["ports"][0]["tx_frames"] > 0
 
 
+def test_violations_are_counted_by_rule(vmlx4, tmp_path):
+    """The program asks too: vmlx4_violations_of()."""
+    counters = tmp_path / "counters.json"
+    done = run(vmlx4, "bad_lkey", True, ["--stats=%s" % counters], strict="report").ok()
+    kept = json.loads(counters.read_text())
+    assert kept["violations_by_rule"] == {"lkey": 4}
+    assert kept["violations"] == 4
+    assert done.stderr.count("contract violation: lkey") == 4
+
+
 def test_all_in_one_process(vmlx4):
     """Contexts opened and closed again and again in one program."""
     done = vmlx4(PROGRAM, "--step", options=["--step"], timeout=240).ok()

@@ -41,6 +41,8 @@ struct vmlx4_rule_text {
 
 const struct vmlx4_rule_text *vmlx4_rule_text(unsigned int index); /* NULL: end */
 const char *vmlx4_rule_name(enum vmlx4_rule rule);
+/* VMLX4_RULES: no rule has that name. */
+unsigned int vmlx4_rule_find(const char *name);
 
 /*
  * Report a violation: "vmlx4: contract violation: RULE: QUEUE 0x… index …:

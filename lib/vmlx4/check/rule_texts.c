@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stddef.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -108,6 +109,17 @@ const struct vmlx4_rule_text *
 vmlx4_rule_text(unsigned int index)
 {
 	return index < VMLX4_RULES ? &rules[index] : NULL;
+}
+
+unsigned int
+vmlx4_rule_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < VMLX4_RULES; i++)
+		if (strcmp(rules[i].name, name) == 0)
+			break;
+	return i;
 }
 
 const char *

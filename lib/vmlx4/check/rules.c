@@ -59,7 +59,7 @@ vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
 	if (adapter->options.strict == VMLX4_STRICT_OFF)
 		return;
 	adapter->violations++;
-	adapter->last_violation = rule;
+	adapter->violations_of[rule]++;
 	if (lines[rule]++ < MAX_LINES) {
 		n = snprintf(text, sizeof(text),
 			"vmlx4: contract violation: %s: %s 0x%x index %u: ",

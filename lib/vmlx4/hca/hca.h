@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "../check/check.h"
 #include "../options.h"
 #include "../vmlx4.h"
 #include "timer.h"
@@ -311,7 +312,7 @@ struct vmlx4_adapter {
 	struct vmlx4_time time;
 	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;
-	unsigned int last_violation; /* enum vmlx4_rule, for tests */
+	unsigned int violations_of[VMLX4_RULES]; /* the same, by rule */
 };
 
 /* The adapter of this process, or NULL while no context is open (adapter.c). */

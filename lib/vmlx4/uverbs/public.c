@@ -83,6 +83,24 @@ vmlx4_violations(void)
 	return count;
 }
 
+int
+vmlx4_violations_of(const char *name)
+{
+	struct vmlx4_adapter *adapter = vmlx4_adapter_get();
+	unsigned int rule;
+	int count;
+
+	if (adapter == NULL)
+		return -ENODEV;
+	rule = name != NULL ? vmlx4_rule_find(name) : VMLX4_RULES;
+	if (rule == VMLX4_RULES)
+		return -EINVAL;
+	vmlx4_lock(adapter);
+	count = (int)adapter->violations_of[rule];
+	vmlx4_unlock(adapter);
+	return count;
+}
+
 #define PORT_COUNTERS(X) \
 	X(tx_frames) X(tx_bytes) X(tx_oversize) X(tx_wire_drops) X(tx_errors) \
 	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_no_rule) X(rx_no_wqe) \
@@ -96,13 +114,33 @@ _Static_assert(0 PORT_COUNTERS(COUNT_ONE) == sizeof(struct vmlx4_port_stats),
 	X(contexts) X(pds) X(mrs) X(channels) X(cqs) X(qps) X(wqs) X(tables) X(flows) \
 	X(mr_bytes) X(mrs_registered)
 
+/* Those that were broken. */
+static void
+write_rules(const struct vmlx4_adapter *adapter, FILE *out)
+{
+	const char *separator = "";
+	unsigned int i;
+
+	fprintf(out, "  \"violations_by_rule\": {");
+	for (i = 0; i < VMLX4_RULES; i++) {
+		if (adapter->violations_of[i] == 0)
+			continue;
+		fprintf(out, "%s\n    \"%s\": %u", separator,
+			vmlx4_rule_name((enum vmlx4_rule)i), adapter->violations_of[i]);
+		separator = ",";
+	}
+	fprintf(out, "%s},\n", separator[0] != '\0' ? "\n  " : "");
+}
+
 static void
 write_json(struct vmlx4_adapter *adapter, FILE *out)
 {
 	unsigned int i;
 
-	fprintf(out, "{\n  \"profile\": \"%s\",\n  \"violations\": %u,\n  \"objects\": {",
+	fprintf(out, "{\n  \"profile\": \"%s\",\n  \"violations\": %u,\n",
 		adapter->profile->name, adapter->violations);
+	write_rules(adapter, out);
+	fprintf(out, "  \"objects\": {");
 #define WRITE_OBJECT(name) \
 	fprintf(out, "%s\n    \"%s\": %" PRIu64, strcmp(#name, "contexts") == 0 ? "" : ",", \
 		#name, (uint64_t)adapter->counts.name);

@@ -2,6 +2,8 @@
 
 /* Objects in use, queues through RESET, keys that are none. */
 
+#include <dlfcn.h>
+
 #include "raw_packet.h"
 
 static void
@@ -39,6 +41,20 @@ qp_cycles(struct end *a, struct end *b)
 		ping(a, b);
 		ping(b, a);
 	}
+}
+
+/* What the checker counted of one rule, if it is looking. */
+static void
+check_counted(const char *rule, int most)
+{
+	int (*violations_of)(const char *) =
+		(int (*)(const char *))dlsym(RTLD_DEFAULT, "vmlx4_violations_of");
+	int (*violations)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "vmlx4_violations");
+
+	CHECK(violations_of != NULL && violations != NULL);
+	CHECK_EQ(violations_of(rule), violations() != 0 ? most : 0);
+	CHECK_EQ(violations_of("lke"), -EINVAL);
+	CHECK_EQ(violations_of(NULL), -EINVAL);
 }
 
 /* Not under the contract checker: it calls this what it is. */
@@ -101,6 +117,7 @@ bad_lkey(struct end *a, struct end *b)
 		to_ready(b);
 		ping(a, b);
 	}
+	check_counted("lkey", 4);
 }
 
 static void
