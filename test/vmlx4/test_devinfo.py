@@ -78,3 +78,15 @@ def test_infiniband_port(vmlx4):
 def test_strict_is_quiet(vmlx4):
     """A program that keeps the contract prints nothing of the adapter's."""
     assert "vmlx4" not in vmlx4("ibv_devinfo").ok().stderr
+
+
+def test_unused_gids_cannot_be_read(vmlx4):
+    """As in sysfs: libibverbs goes by the errno, and ibv_query_gid_table() fails
+    where there is no file at all."""
+    folder = "cat $SYSFS_PATH/class/infiniband/mlx4_0/ports/2/gid_attrs/"
+    assert vmlx4("sh", "-c", folder + "types/1").ok().stdout == "RoCE v2\n"
+    for name in ("types/2", "types/127", "ndevs/2"):
+        done = vmlx4("sh", "-c", folder + name)
+        assert done.status == 1 and "Invalid argument" in done.stderr, str(done)
+    for name in ("types/128", "types/x", "types"):
+        assert "Invalid argument" not in vmlx4("sh", "-c", folder + name).stderr

@@ -121,6 +121,18 @@ device_open(int flags)
 	return fd < 0 ? fail(fd) : fd;
 }
 
+/* A file of sysfs may be one that no plain file can stand for. */
+static int
+opened(const char *path, int fd)
+{
+	int found;
+
+	if (fd >= 0 || errno != ENOENT || !vmlx4_configured())
+		return fd;
+	found = vmlx4_sysfs_missing(any_pointer(path));
+	return found < 0 ? fail(-ENOENT) : found;
+}
+
 static bool
 takes_mode(int flags)
 {
@@ -146,7 +158,7 @@ open(const char *path, int flags, ...)
 		return device_open(flags);
 	if (is_uverbs(path) && !vmlx4_configured())
 		explain_once();
-	return NEXT(open)(path, flags, mode);
+	return opened(path, NEXT(open)(path, flags, mode));
 }
 
 VMLX4_API int
@@ -159,7 +171,7 @@ open64(const char *path, int flags, ...)
 		return device_open(flags);
 	if (is_uverbs(path) && !vmlx4_configured())
 		explain_once();
-	return NEXT(open64)(path, flags, mode);
+	return opened(path, NEXT(open64)(path, flags, mode));
 }
 
 VMLX4_API int
@@ -170,7 +182,7 @@ openat(int dir, const char *path, int flags, ...)
 	READ_MODE(mode, flags);
 	if (is_device(path))
 		return device_open(flags);
-	return NEXT(openat)(dir, path, flags, mode);
+	return opened(path, NEXT(openat)(dir, path, flags, mode));
 }
 
 VMLX4_API int
@@ -181,7 +193,7 @@ openat64(int dir, const char *path, int flags, ...)
 	READ_MODE(mode, flags);
 	if (is_device(path))
 		return device_open(flags);
-	return NEXT(openat64)(dir, path, flags, mode);
+	return opened(path, NEXT(openat64)(dir, path, flags, mode));
 }
 
 /* ---- stat: the device is a character device ---- */

@@ -43,6 +43,16 @@ int vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root,
 /* Remove root and all below it. Refuses what _build() did not begin. */
 int vmlx4_sysfs_remove(const char *root);
 
+/* ---- attribute.c ---- */
+
+#define VMLX4_GIDS 128 /* entries of a port's GID table */
+
+/*
+ * No file has this name. Sysfs may have one whose reading fails, as for an unused
+ * GID: a descriptor like that, or a negative errno.
+ */
+int vmlx4_sysfs_missing(const char *path);
+
 /* ---- netdev.c ---- */
 
 /* Name, index, MAC and MTU of the interface of a port, as the options say; UP. */

@@ -19,7 +19,6 @@
  * environment (SYSFS_PATH, SYSFS_PCI_DEVICES).
  */
 
-#define GIDS 128
 #define MARK "vmlx4"      /* first thing in the root: says that the tree is ours */
 
 struct tree {
@@ -176,14 +175,14 @@ verbs_port(struct tree *tree, unsigned int port)
 	snprintf(base, sizeof(base), "%s/infiniband/%s/ports/%u", tree->pci, VMLX4_IBDEV, port);
 	vmlx4_ifname(port, ifname);
 	vmlx4_port_gid(tree->options, port, gid);
-	for (i = 0; i < GIDS; i++) {
+	for (i = 0; i < VMLX4_GIDS; i++) {
 		if (i == used)
 			memset(gid, 0, sizeof(gid));
 		gid_text(gid, text);
 		snprintf(path, sizeof(path), "%s/gids/%u", base, i);
 		file(tree, path, "%s", text);
 	}
-	/* The kernel has no type and no interface to tell of an unused entry. */
+	/* Those of the unused entries cannot be read: see attribute.c. */
 	for (i = 0; i < used; i++) {
 		snprintf(path, sizeof(path), "%s/gid_attrs/types/%u", base, i);
 		file(tree, path, "%s", i == 0 ? "IB/RoCE v1" : "RoCE v2");

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rdma-core's own test-suite, as the distribution ships it, on the adapter. Nobody
+of this project wrote it. How each of its tests ends is in pyverbs.txt; one that
+ends otherwise fails here, and so does one that ends better than it says."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+import pyverbs_suite
+from harness import adapter, netns
+from mlx4dvlib import build
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0,
+                                reason="the suite leaves its raw tests out without root")
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What is not about verbs in general but about one vendor's extensions or a GPU.
+OF_OTHERS = re.compile(r"test_(mlx5|efa|cuda)")
+RAW = ["test_flow.*", "test_rss_traffic.*", "test_qp.*raw*"]
+# Reasons that depend on the machine.
+HOST = ("There are no huge pages", "Allocating dmabuf")
+LIMIT = 40 if build.sanitized() else 10
+
+
+def expected():
+    """{name: (outcome, reason)} of pyverbs.txt."""
+    table, heading = {}, None
+    for line in (HERE / "pyverbs.txt").read_text().splitlines():
+        if line.startswith("["):
+            heading = re.fullmatch(r"\[(\w+)\] ?(.*)", line).groups()
+        elif line and not line.startswith("#"):
+            table[line] = heading
+    return table
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory):
+    """suite(*patterns, options=…): [{"name": …, "outcome": …, "why": …}]"""
+    folder = tmp_path_factory.mktemp("suite")
+    pyverbs_suite.unpack(folder)
+
+    def run(*patterns, options=("--wire=loop",), prefix=()):
+        place = tmp_path_factory.mktemp("run")
+        # In a sanitized build: the interpreter's leaks are not ours.
+        environment = dict(os.environ, TMPDIR=str(place), PYTHONDONTWRITEBYTECODE="1",
+                           ASAN_OPTIONS="detect_leaks=0")
+        done = adapter.Adapter(place)("/usr/bin/python3", pyverbs_suite.__file__, folder, LIMIT,
+                                      *patterns, options=options, prefix=prefix, timeout=400,
+                                      env=environment).ok()
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return run
+
+
+@pytest.fixture(scope="module")
+def whole(suite):
+    """The whole suite, run once. libibverbs looks for the interface that has a
+    GID among the kernel's, which knows none of the adapter's: it has one here."""
+    network = netns.Network()
+    try:
+        space = network.namespace("a")
+        shown = adapter.run_bounded(build.exec_command(["ibv_devinfo", "-v"]))[1]
+        gid = re.search(r"GID\[\s*0\]:\s*([0-9a-f:]+)", shown).group(1)
+        space.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/default/disable_ipv6")
+        space.ip("link", "add", "port1", "type", "veth", "peer", "name", "other")
+        for end in ("port1", "other"):
+            space.ip("link", "set", end, "up")
+        space.ip("addr", "add", gid + "/64", "dev", "port1", "nodad")
+        return suite(prefix=netns.inside(space.name))
+    finally:
+        network.close()
+
+
+def told(results):
+    counts = collections.Counter(result["outcome"] for result in results)
+    return ", ".join("%d %s" % (counts[outcome], outcome) for outcome in
+                     ("passed", "skipped", "failed", "violation", "hung", "died")
+                     if counts[outcome] or outcome in ("passed", "skipped", "failed"))
+
+
+def same(reason, wanted):
+    return reason == wanted or wanted.startswith(HOST)
+
+
+def test_raw_packet_flow_and_rss(suite, finding):
+    """The parts that this adapter is for."""
+    table = expected()
+    results = suite(*RAW)
+    finding("rdma-core's tests, raw packet, flow and RSS", told(results))
+    assert {result["name"]: result["outcome"] for result in results} == {
+        name: outcome for name, (outcome, _) in table.items()
+        if re.match(r"test_flow\.|test_rss_traffic\.|test_qp\..*raw", name)}
+    assert sum(result["outcome"] == "passed" for result in results) == 10
+
+
+def test_every_generic_test_ends_as_known(whole, finding):
+    results = [result for result in whole if not OF_OTHERS.match(result["name"])]
+    finding("rdma-core's tests, the whole generic suite", told(results))
+    table = expected()
+    wrong = ["%(name)s: %(outcome)s %(why)s (%(seconds)s s)" % result for result in results
+             if result["outcome"] != table.get(result["name"], ("",))[0]
+             or not same(result["why"], table[result["name"]][1])]
+    assert wrong == []
+    assert sorted(result["name"] for result in results) == sorted(table)
+
+
+def test_tests_for_other_cards_are_skipped(whole, finding):
+    results = [result for result in whole if OF_OTHERS.match(result["name"])]
+    finding("rdma-core's tests, for mlx5, efa and cuda", told(results))
+    assert len(results) > 90
+    assert {result["outcome"] for result in results} == {"skipped"}
+
+
+def test_flows_that_the_suite_skips(suite, finding):
+    """It knows a ConnectX-3 by its part number and leaves out what that card
+    cannot do. A virtual function has another number: what the suite sees then is
+    what it was told to avoid, with the errno of mlx4_ib."""
+    results = suite("test_flow.*", "test_rss_traffic.*",
+                    options=["--wire=loop", "--profile=cx3-vf"])
+    finding("the same, on a virtual function", told(results))
+    seen = {result["name"].rsplit(".", 1)[1]: (result["outcome"], result["why"])
+            for result in results}
+    no_ipv6 = "failed", "PyverbsRDMAError: Flow creation failed. Errno: 22, Invalid argument"
+    partial = "failed", "PyverbsRDMAError: Flow creation failed. Errno: 524, Unknown error 524"
+    assert seen == {
+        "test_eth_spec_flow_traffic": ("passed", ""),
+        "test_ipv4_spec_flow_traffic": partial,  # a mask on the protocol
+        "test_udp_spec_flow_traffic": partial,
+        "test_ipv6_spec_flow_traffic": no_ipv6,
+        "test_tcp_spec_flow_traffic": no_ipv6,
+        "test_rss_traffic": ("failed", "PyverbsRDMAError: Failed to create RwqIndTable. "
+                                       "Errno: 22, Invalid argument"),  # WQNs not aligned
+    }
+
+
+@pytest.mark.parametrize("options", [["--profile=cx3pro"], ["--profile=cx3-10g"], ["--cqe=32"],
+                                     ["--ports=1"]], ids=lambda options: options[0][2:])
+def test_other_cards(suite, options):
+    results = suite(*RAW, options=["--wire=loop", *options])
+    assert sum(result["outcome"] == "passed" for result in results) == 10, results
+    assert {result["outcome"] for result in results} == {"passed", "skipped"}
