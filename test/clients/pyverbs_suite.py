@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs tests of rdma-core's own suite, each in a process of its own:
 
-    pyverbs_suite.py FOLDER SECONDS [--port N] [--profile…] PATTERN…
+    pyverbs_suite.py FOLDER SECONDS PATTERN…
 
 FOLDER holds the package "tests" (see unpack()). For each test whose name matches
 one of the patterns, or all, one line of JSON goes to stdout: the name, how it ended
@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import signal
 import sys
 import time
@@ -71,6 +72,7 @@ class Recorder(unittest.TestResult):
 def child(test, pipe):
     """Run it and tell; without the interpreter's own end, which the parent has."""
     result = Recorder()
+    random.seed(test.id())  # the suite likes random numbers of queues and segments
     test.run(result)
     os.write(pipe, json.dumps(result.outcome or ("passed", "")).encode())
     os._exit(0)
