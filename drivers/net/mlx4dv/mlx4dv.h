@@ -21,6 +21,7 @@
 
 #include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_power_intrinsics.h>
 #include <rte_rwlock.h>
 #include <rte_spinlock.h>
 
@@ -222,6 +223,9 @@ int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
 	struct rte_eth_burst_mode *mode);
 int mdv_tx_done_cleanup(void *txq, uint32_t n);
 uint64_t mdv_tx_offloads(const struct mdv_priv *priv);
+
+/* mlx4dv_desc.c */
+int mdv_get_monitor_addr(void *rxq, struct rte_power_monitor_cond *condition);
 
 /* mlx4dv_rss.c */
 extern const uint8_t mdv_rss_default_key[MDV_RSS_KEY_LEN];

@@ -348,6 +348,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.txq_info_get = mdv_txq_info_get,
 	.rx_burst_mode_get = mdv_rx_burst_mode_get,
 	.tx_burst_mode_get = mdv_tx_burst_mode_get,
+	.get_monitor_addr = mdv_get_monitor_addr,
 	.flow_ctrl_get = mdv_flow_ctrl_get,
 	.flow_ctrl_set = mdv_flow_ctrl_set,
 	.rss_hash_conf_get = mdv_rss_hash_conf_get,

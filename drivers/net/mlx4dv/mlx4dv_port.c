@@ -294,6 +294,9 @@ init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, un
 	dev->data->dev_private = priv;
 	dev->data->dev_flags = RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	dev->dev_ops = &mdv_dev_ops;
+	dev->rx_queue_count = mdv_rx_queue_count;
+	dev->rx_descriptor_status = mdv_rx_descriptor_status;
+	dev->tx_descriptor_status = mdv_tx_descriptor_status;
 	mdv_burst_dummy(dev);
 }
 

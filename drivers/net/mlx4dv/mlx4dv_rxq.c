@@ -458,8 +458,7 @@ mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info 
 	info->mp = rxq->mp;
 	info->conf = rxq->conf;
 	info->scattered_rx = rxq->sges_n != 0;
-	info->nb_desc = rxq->nb_rings != 0 ? (uint16_t)(rxq->nb_rings * rxq->nb_desc) :
-		rxq->nb_desc_conf;
+	info->nb_desc = (uint16_t)mdv_rxq_capacity(rxq);
 	info->rx_buf_size = (uint16_t)buffer_size(rxq->mp);
 }
 

@@ -107,6 +107,13 @@ struct mdv_rxq {
 	struct mdv_rxq_stats base; /* subtracted after stats_reset */
 };
 
+/* Packets that the queue holds; its rings exist while the port runs. */
+static inline uint32_t
+mdv_rxq_capacity(const struct mdv_rxq *rxq)
+{
+	return rxq->nb_rings != 0 ? (uint32_t)rxq->nb_rings * rxq->nb_desc : rxq->nb_desc_conf;
+}
+
 /* ---- TX ---- */
 
 struct mdv_txq_stats {
@@ -188,6 +195,11 @@ void mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
  * completions that the bursts did not get to.
  */
 void mdv_rx_discard(struct mdv_rxq *rxq);
+
+/* mlx4dv_desc.c: what rte_eth_rx_queue_count() and its like call */
+uint32_t mdv_rx_queue_count(void *rxq);
+int mdv_rx_descriptor_status(void *rxq, uint16_t offset);
+int mdv_tx_descriptor_status(void *txq, uint16_t offset);
 
 /* mlx4dv_ptype.c */
 extern const uint32_t mdv_ptype_table[256];
