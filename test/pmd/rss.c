@@ -310,6 +310,90 @@ TEST(rss_types_udp_only)
 	check_types(RTE_ETH_RSS_NONFRAG_IPV4_UDP, false, true, false);
 }
 
+static void
+update(uint16_t port, uint8_t *key, uint64_t types)
+{
+	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = key != NULL ? 40 : 0,
+		.rss_hf = types };
+
+	CHECK_OK(rte_eth_dev_rss_hash_update(port, &conf));
+}
+
+TEST(rss_update_while_running_takes_effect_at_once)
+{
+	struct port_conf conf = rss_conf(pool_create(4096, 2048), 6, odd_key, ALL_TYPES);
+	uint8_t key[40] = { 0 };
+	struct rte_eth_rss_conf got = { .rss_key = key, .rss_key_len = sizeof(key) };
+	struct vmlx4_object_counts before, after;
+	uint16_t port = port_up(0, &conf);
+	unsigned int i;
+
+	before = object_counts();
+	check_all_flows(port, 6, odd_key);
+	for (i = 0; i < 3; i++) {
+		update(port, symmetric_key, ALL_TYPES);
+		check_all_flows(port, 6, symmetric_key);
+		update(port, odd_key, ALL_TYPES);
+		check_all_flows(port, 6, odd_key);
+	}
+	/* Types alone: the key stays. */
+	update(port, NULL, RTE_ETH_RSS_IPV4);
+	CHECK_OK(rte_eth_dev_rss_hash_conf_get(port, &got));
+	CHECK(memcmp(key, odd_key, sizeof(key)) == 0);
+	CHECK_EQ(got.rss_hf & ALL_TYPES, RTE_ETH_RSS_IPV4);
+	update(port, symmetric_key, ALL_TYPES);
+	check_all_flows(port, 6, symmetric_key);
+	after = object_counts();
+	CHECK(memcmp(&before, &after, sizeof(before)) == 0);
+	/* A restart keeps what was set last. */
+	CHECK_OK(rte_eth_dev_stop(port));
+	CHECK_OK(rte_eth_dev_start(port));
+	check_all_flows(port, 6, symmetric_key);
+}
+
+/*
+ * Without a hash one queue takes all. The others must be where they were when
+ * the hash comes back, or their rings would be out of step with the adapter's.
+ */
+TEST(rss_update_to_no_types_and_back)
+{
+	struct port_conf conf = rss_conf(pool_create(4096, 2048), 4, odd_key, ALL_TYPES);
+	uint16_t port = port_up(0, &conf);
+	unsigned int round, i;
+
+	for (round = 0; round < 5; round++) {
+		check_all_flows(port, 4, odd_key);
+		update(port, odd_key, 0);
+		for (i = 0; i < FLOWS; i++) {
+			struct frame_flow flow = flow_make(i % 2, IPPROTO_UDP, i);
+
+			check_unhashed(port, 4, &flow);
+		}
+		update(port, odd_key, RTE_ETH_RSS_NONFRAG_IPV4_TCP);
+		update(port, odd_key, 0);
+		update(port, odd_key, ALL_TYPES);
+	}
+	check_all_flows(port, 4, odd_key);
+}
+
+TEST(rss_update_before_start_and_bad_input)
+{
+	struct port_conf conf = rss_conf(pool_create(4096, 2048), 4, odd_key, ALL_TYPES);
+	struct rte_eth_rss_conf bad = { .rss_key = symmetric_key, .rss_key_len = 39,
+		.rss_hf = ALL_TYPES };
+	uint16_t port = port_open(0);
+
+	port_configure(port, &conf);
+	update(port, symmetric_key, ALL_TYPES);
+	port_start(port, &conf);
+	check_all_flows(port, 4, symmetric_key);
+	CHECK_EQ(rte_eth_dev_rss_hash_update(port, &bad), -EINVAL);
+	bad.rss_key_len = 40;
+	bad.rss_hf = RTE_ETH_RSS_L2TPV3;
+	CHECK_EQ(rte_eth_dev_rss_hash_update(port, &bad), -EINVAL);
+	check_all_flows(port, 4, symmetric_key);
+}
+
 TEST(rss_unhashable_frames_go_to_the_first_queue)
 {
 	struct port_conf conf = rss_conf(pool_create(4096, 2048), 4, odd_key, ALL_TYPES);

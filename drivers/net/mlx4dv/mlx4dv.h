@@ -92,6 +92,7 @@ TAILQ_HEAD(mdv_rule_list, mdv_rule);
 struct mdv_rss_qp {
 	struct ibv_rwq_ind_table *table;
 	struct ibv_qp *qp;
+	uint32_t entries;         /* of the table */
 };
 
 struct mdv_rss {
@@ -101,6 +102,7 @@ struct mdv_rss {
 	struct ibv_wq **wqs;      /* by table entry */
 	uint32_t nb_wqs;          /* created so far */
 	struct mdv_rss_qp base, tcp, udp;
+	struct mdv_rss_qp parked; /* without rules: keeps WQs up that no other QP uses */
 };
 
 /* ---- a port ---- */
@@ -234,12 +236,14 @@ int mdv_rss_configure(struct rte_eth_dev *dev);
 uint32_t mdv_rss_entries(const struct mdv_priv *priv, uint16_t nb_queues);
 int mdv_rss_start(struct mdv_priv *priv);
 void mdv_rss_stop(struct mdv_priv *priv);
+int mdv_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 int mdv_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 int mdv_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *reta,
 	uint16_t size);
 
 /* mlx4dv_rules.c */
 int mdv_rules_sync(struct mdv_priv *priv);
+int mdv_rules_renew(struct mdv_priv *priv);
 void mdv_rules_flush(struct mdv_priv *priv);
 
 /* mlx4dv_mac.c */

@@ -351,6 +351,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.get_monitor_addr = mdv_get_monitor_addr,
 	.flow_ctrl_get = mdv_flow_ctrl_get,
 	.flow_ctrl_set = mdv_flow_ctrl_set,
+	.rss_hash_update = mdv_rss_hash_update,
 	.rss_hash_conf_get = mdv_rss_hash_conf_get,
 	.reta_query = mdv_reta_query,
 };

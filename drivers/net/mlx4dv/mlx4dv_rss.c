@@ -52,28 +52,41 @@ rss_on(const struct mdv_priv *priv)
 	return (priv->dev->data->dev_conf.rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0;
 }
 
-int
-mdv_rss_configure(struct rte_eth_dev *dev)
+static int
+check_key(const struct mdv_priv *priv, const struct rte_eth_rss_conf *conf)
 {
-	const struct rte_eth_rss_conf *conf = &dev->data->dev_conf.rx_adv_conf.rss_conf;
-	struct mdv_priv *priv = mdv_priv(dev);
-
 	if (conf->rss_key != NULL && conf->rss_key_len != 0 &&
 	    conf->rss_key_len != MDV_RSS_KEY_LEN) {
 		MDV_PLOG(priv, ERR, "an RSS key of %u bytes: the adapter takes %u, or NULL for the "
 			 "default key", conf->rss_key_len, MDV_RSS_KEY_LEN);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+/*
+ * No flow rule can tell IPv6 TCP from UDP, and ports come with addresses: IPv6 is
+ * then hashed whole, and rss_hash_conf_get() says so.
+ */
+static uint64_t
+effective_types(uint64_t hf)
+{
+	return (hf & (RSS_TCP6 | RSS_UDP6)) != 0 ? hf | RTE_ETH_RSS_IPV6 : hf;
+}
+
+int
+mdv_rss_configure(struct rte_eth_dev *dev)
+{
+	const struct rte_eth_rss_conf *conf = &dev->data->dev_conf.rx_adv_conf.rss_conf;
+	struct mdv_priv *priv = mdv_priv(dev);
+	int ret = check_key(priv, conf);
+
+	if (ret != 0)
+		return ret;
 	/* A length of 0 with a key is how many applications ask for 40 bytes. */
 	memcpy(priv->rss.key, conf->rss_key != NULL ? conf->rss_key : mdv_rss_default_key,
 	       sizeof(priv->rss.key));
-	priv->rss.hf = rss_on(priv) ? conf->rss_hf : 0;
-	/*
-	 * No flow rule can tell IPv6 TCP from UDP, and ports come with addresses:
-	 * IPv6 is then hashed whole, and rss_hash_conf_get() says so.
-	 */
-	if ((priv->rss.hf & (RSS_TCP6 | RSS_UDP6)) != 0)
-		priv->rss.hf |= RTE_ETH_RSS_IPV6;
+	priv->rss.hf = rss_on(priv) ? effective_types(conf->rss_hf) : 0;
 	return 0;
 }
 
@@ -142,6 +155,7 @@ create_rss_qp(struct mdv_priv *priv, struct mdv_rss_qp *rss, uint32_t entries, u
 	rss->table = create_table(priv, entries);
 	if (rss->table == NULL)
 		return errno != 0 ? -errno : -ENOMEM;
+	rss->entries = entries;
 	attr.rwq_ind_tbl = rss->table;
 	rss->qp = ibv_create_qp_ex(priv->ctx, &attr);
 	if (rss->qp == NULL) {
@@ -238,6 +252,76 @@ mdv_rss_stop(struct mdv_priv *priv)
 	destroy_rss_qp(priv, &priv->rss.tcp);
 	destroy_rss_qp(priv, &priv->rss.udp);
 	destroy_rss_qp(priv, &priv->rss.base);
+	destroy_rss_qp(priv, &priv->rss.parked);
+}
+
+/* ---- change while the port runs ---- */
+
+/* A QP over the whole table, or NULL. */
+static struct mdv_rss_qp *
+whole_table(struct mdv_rss *rss)
+{
+	struct mdv_rss_qp *const qps[] = { &rss->base, &rss->tcp, &rss->udp, &rss->parked };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(qps); i++)
+		if (qps[i]->qp != NULL && qps[i]->entries == rss->entries)
+			return qps[i];
+	return NULL;
+}
+
+/*
+ * The hash of a QP is fixed: make new QPs on the same WQs, lead the rules there,
+ * let the old ones go. A WQ must not be without a QP in between, nor stay without
+ * one: the kernel would reset it under the driver.
+ */
+static int
+replace_qps(struct mdv_priv *priv, struct mdv_rss *old)
+{
+	struct mdv_rss *rss = &priv->rss;
+	struct mdv_rss_qp *held;
+	int ret;
+
+	memset(&rss->base, 0, sizeof(rss->base));
+	memset(&rss->tcp, 0, sizeof(rss->tcp));
+	memset(&rss->udp, 0, sizeof(rss->udp));
+	memset(&rss->parked, 0, sizeof(rss->parked));
+	ret = mdv_rss_start(priv);
+	if (ret == 0)
+		ret = mdv_rules_renew(priv);
+	if (ret != 0) {
+		mdv_rss_stop(priv);
+		return ret;
+	}
+	held = whole_table(old);
+	if (whole_table(rss) == NULL && held != NULL) {
+		rss->parked = *held;
+		memset(held, 0, sizeof(*held));
+	}
+	destroy_rss_qp(priv, &old->tcp);
+	destroy_rss_qp(priv, &old->udp);
+	destroy_rss_qp(priv, &old->base);
+	destroy_rss_qp(priv, &old->parked);
+	return 0;
+}
+
+int
+mdv_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	struct mdv_rss old = priv->rss;
+	int ret = check_key(priv, conf);
+
+	if (ret != 0)
+		return ret;
+	if (conf->rss_key != NULL)
+		memcpy(priv->rss.key, conf->rss_key, sizeof(priv->rss.key));
+	priv->rss.hf = effective_types(conf->rss_hf);
+	if (priv->started && priv->rss.entries != 0)
+		ret = replace_qps(priv, &old);
+	if (ret != 0)
+		priv->rss = old;
+	return ret;
 }
 
 /* ---- information ---- */

@@ -133,14 +133,14 @@ create_flow(const struct mdv_priv *priv, struct mdv_rule *rule)
 }
 
 static void
-remove_rule(struct mdv_priv *priv, struct mdv_rule *rule)
+remove_rule(const struct mdv_priv *priv, struct mdv_rule_list *rules, struct mdv_rule *rule)
 {
 	int ret = ibv_destroy_flow(rule->flow);
 
 	if (ret != 0)
 		MDV_PLOG(priv, WARNING, "ibv_destroy_flow(%s rule) failed: %s",
 			 kind_names[rule->kind], strerror(ret));
-	TAILQ_REMOVE(&priv->rules, rule, next);
+	TAILQ_REMOVE(rules, rule, next);
 	free(rule);
 }
 
@@ -233,14 +233,39 @@ mdv_rules_sync(struct mdv_priv *priv)
 	for (rule = TAILQ_FIRST(&priv->rules); rule != NULL; rule = next) {
 		next = TAILQ_NEXT(rule, next);
 		if (ret == 0 ? !rule->wanted : rule->fresh)
-			remove_rule(priv, rule);
+			remove_rule(priv, &priv->rules, rule);
 	}
+	return ret;
+}
+
+static void
+flush(const struct mdv_priv *priv, struct mdv_rule_list *rules)
+{
+	while (!TAILQ_EMPTY(rules))
+		remove_rule(priv, rules, TAILQ_FIRST(rules));
+}
+
+/*
+ * Have the rules lead to the RSS QPs that exist now. Those in place lead to other
+ * QPs and serve until all new ones are there: no frame is lost in between.
+ */
+int
+mdv_rules_renew(struct mdv_priv *priv)
+{
+	struct mdv_rule_list old = TAILQ_HEAD_INITIALIZER(old);
+	int ret;
+
+	TAILQ_CONCAT(&old, &priv->rules, next);
+	ret = mdv_rules_sync(priv);
+	if (ret == 0)
+		flush(priv, &old);
+	else
+		TAILQ_CONCAT(&priv->rules, &old, next);
 	return ret;
 }
 
 void
 mdv_rules_flush(struct mdv_priv *priv)
 {
-	while (!TAILQ_EMPTY(&priv->rules))
-		remove_rule(priv, TAILQ_FIRST(&priv->rules));
+	flush(priv, &priv->rules);
 }
