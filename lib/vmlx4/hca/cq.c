@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "../uverbs/uverbs.h"
-#include "internal.h"
+#include "burst.h"
 
 /*
  * How long a full CQ is looked at before it counts as run over: a driver
@@ -43,6 +43,18 @@ bool
 vmlx4_cq_has_room(const struct vmlx4_cq *cq)
 {
 	return !cq->error && (cq->room != 0 || cq_used(cq) < cq->cqe_cnt);
+}
+
+uint32_t
+vmlx4_cq_room(struct vmlx4_cq *cq, uint32_t wanted)
+{
+	uint32_t used;
+
+	if (unlikely(cq->error))
+		return 0;
+	if (cq->room < wanted && (used = cq_used(cq)) <= cq->cqe_cnt)
+		cq->room = cq->cqe_cnt - used;
+	return cq->room;
 }
 
 static void

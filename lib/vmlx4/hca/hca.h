@@ -53,6 +53,7 @@ struct vmlx4_adapter;
 struct vmlx4_context;
 struct vmlx4_port;
 struct vmlx4_wire;
+struct vmlx4_burst;  /* wire.h: some frames */
 struct vmlx4_parsed; /* parse.h: what the parser found in a frame */
 
 /* ---- verbs objects ---- */
@@ -340,6 +341,9 @@ unsigned int vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budge
  * completes them.
  */
 void vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+
+/* The same for a number of frames. */
+void vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst);
 
 /* Longest frame without FCS that the port passes: MTU + Ethernet + two tags. */
 static inline size_t

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../profile.h"
-#include "internal.h"
+#include "burst.h"
 
 /* WQEs, and the frames they point to, are fetched this far ahead. */
 #define SQ_WQE_AHEAD 10
@@ -335,31 +335,45 @@ sq_step(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, bool strict)
 	return true;
 }
 
+/* One WQE, the general way. False: the queue is empty, or stops. */
+static bool
+sq_next(struct vmlx4_qp *qp, bool strict)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+	const uint8_t *wqe = sq_wqe(sq, sq->ci);
+	uint32_t dw0 = vmlx4_load_be32((const uint32_t *)(const void *)wqe);
+
+	if (!sq_owned(sq, dw0)) {
+		sq->pending = false;
+		if (unlikely(strict))
+			vmlx4_sq_check_drained(qp);
+		return false;
+	}
+	sq_prefetch(sq);
+	return sq_step(qp, wqe, dw0, strict);
+}
+
 unsigned int
 vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget)
 {
 	struct vmlx4_sq *sq = &qp->sq;
-	bool strict = vmlx4_strict(qp->obj.ctx->adapter);
+	bool strict = vmlx4_strict(qp->obj.ctx->adapter), torn;
 	unsigned int done = 0;
 
 	if (unlikely(!sq->live))
 		return sq->error ? sq_flush(qp) : 0;
 	if (unlikely(strict))
 		vmlx4_sq_check_backlog(qp);
-	while (done < budget) {
-		const uint8_t *wqe = sq_wqe(sq, sq->ci);
-		uint32_t dw0 = vmlx4_load_be32((const uint32_t *)(const void *)wqe);
+	while (done < budget && sq->live) {
+		unsigned int n = vmlx4_sq_burst(qp, budget - done, strict, &torn);
 
-		if (!sq_owned(sq, dw0)) {
-			sq->pending = false;
-			if (unlikely(strict))
-				vmlx4_sq_check_drained(qp);
+		if (unlikely(torn))
+			sq_fault(qp, 0, 1, VMLX4_HW_SYN_LOC_QP_OP);
+		else if (n == 0)
+			n = sq_next(qp, strict) ? 1 : 0;
+		if (n == 0)
 			break;
-		}
-		sq_prefetch(sq);
-		if (unlikely(!sq_step(qp, wqe, dw0, strict)))
-			break;
-		done++;
+		done += n;
 	}
 	return done;
 }

@@ -29,6 +29,12 @@ peer_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 }
 
 static void
+peer_send_burst(struct vmlx4_wire *wire, const struct vmlx4_burst *burst)
+{
+	vmlx4_port_receive_burst(((struct peer *)wire)->other, burst);
+}
+
+static void
 peer_close(struct vmlx4_wire *wire)
 {
 	free(wire);
@@ -36,6 +42,7 @@ peer_close(struct vmlx4_wire *wire)
 
 static const struct vmlx4_wire_ops peer_ops = {
 	.send = peer_send,
+	.send_burst = peer_send_burst,
 	.close = peer_close,
 };
 

@@ -17,9 +17,23 @@
 struct vmlx4_port;
 struct vmlx4_wire;
 
+#define VMLX4_BURST 32u
+
+/* Frames that leave a port at once. */
+struct vmlx4_burst {
+	unsigned int count;
+	const uint8_t *frame[VMLX4_BURST];
+	uint32_t length[VMLX4_BURST];
+};
+
 struct vmlx4_wire_ops {
 	/* Send one whole frame without FCS. False: dropped. */
 	bool (*send)(struct vmlx4_wire *wire, const uint8_t *frame, size_t length);
+	/*
+	 * Send a number of frames, the quick way, none of which can be dropped. NULL:
+	 * not this kind of wire.
+	 */
+	void (*send_burst)(struct vmlx4_wire *wire, const struct vmlx4_burst *burst);
 	/* Deliver up to budget frames with vmlx4_port_receive(); how many. NULL: none. */
 	unsigned int (*poll)(struct vmlx4_wire *wire, unsigned int budget);
 	/* Called when the engine goes idle, e.g. to flush a file. NULL: nothing to do. */

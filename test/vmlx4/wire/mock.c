@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "mock.h"
+#include "wire/wire.h"
 
 struct vmlx4_adapter mock_adapter;
 struct mock_frame mock_frames[MOCK_FRAMES];
@@ -76,6 +77,15 @@ vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 	memcpy(kept->bytes, frame, length);
 	mock_count++;
 	port->stats.rx_frames++;
+}
+
+void
+vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst)
+{
+	unsigned int i;
+
+	for (i = 0; i < burst->count; i++)
+		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
 }
 
 void
