@@ -114,6 +114,7 @@ struct mdv_caps {
 	uint32_t max_qp_wr;
 	uint32_t max_queues;
 	uint32_t max_table;       /* entries of an indirection table */
+	uint32_t max_tso;         /* bytes; 0: no TSO */
 	bool raw_csum;            /* RAW_IP_CSUM */
 	bool keep_crc;            /* SCATTER_FCS */
 	bool tunnel_csum;         /* ConnectX-3 Pro */

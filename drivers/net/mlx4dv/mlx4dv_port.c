@@ -142,6 +142,8 @@ read_caps(struct mdv_priv *priv)
 	caps->max_qp_wr = (uint32_t)attr.orig_attr.max_qp_wr;
 	caps->max_queues = (uint32_t)RTE_MIN(attr.orig_attr.max_cq, attr.orig_attr.max_qp);
 	caps->max_table = attr.rss_caps.max_rwq_indirection_table_size;
+	if ((attr.tso_caps.supported_qpts & (1u << IBV_QPT_RAW_PACKET)) != 0)
+		caps->max_tso = attr.tso_caps.max_tso;
 	caps->raw_csum = (attr.orig_attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM) != 0;
 	caps->keep_crc = (attr.raw_packet_caps & IBV_RAW_PACKET_CAP_SCATTER_FCS) != 0;
 	caps->tunnel_csum = caps->part_id == PART_CONNECTX3_PRO;

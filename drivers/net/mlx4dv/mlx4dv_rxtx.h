@@ -28,6 +28,9 @@ struct mdv_priv;
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
 #define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
 #define MDV_TX_OVERHEAD 22   /* Ethernet header, two VLAN tags: beyond the MTU */
+#define MDV_TX_TUNNEL_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO | \
+	RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO)
+#define MDV_TX_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_TCP_TSO | MDV_TX_TUNNEL_TSO_OFFLOADS)
 #define MDV_MR_CACHE 8       /* regions that a queue remembers */
 
 /*
@@ -124,6 +127,7 @@ struct mdv_txq_stats {
 	uint64_t drop_unregistered; /* memory that cannot be registered */
 	uint64_t drop_segments;   /* more segments than a WQE holds, or malformed */
 	uint64_t drop_size;       /* longer than the adapter sends, or empty */
+	uint64_t drop_tso;        /* headers or segment size that TSO cannot have */
 	uint64_t errors;          /* error completions */
 	uint64_t recoveries;
 };
@@ -139,10 +143,14 @@ struct mdv_txq {
 	uint32_t mixed;           /* up to here not each block holds one segment alone */
 	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint16_t nb_desc;
-	bool fast_free;           /* MBUF_FAST_FREE; set by mdv_tx_burst_select() */
+	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_burst_select() */
+	bool full;                /* more than checksums: one of the following is in use */
 	bool loopback;            /* VF: the adapter looks for the destination inside */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
 	uint32_t mr_generation;   /* of priv->mr when mr[] was filled */
+	uint32_t max_tso;         /* bytes of payload in a packet to be cut */
+	uint64_t vlan_flag;       /* RTE_MBUF_F_TX_VLAN, or 0: nothing is inserted */
+	uint64_t tso_flag;        /* RTE_MBUF_F_TX_TCP_SEG, or 0 */
 	struct mdv_txq_stats stats;
 
 	/*
@@ -207,6 +215,7 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+/* mlx4dv_tx_prepare.c */
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
 

@@ -36,6 +36,7 @@ static const struct counter tx_counters[] = {
 	{ "tx_drop_unregistered_memory", TX(drop_unregistered) },
 	{ "tx_drop_segments", TX(drop_segments) },
 	{ "tx_drop_size", TX(drop_size) },
+	{ "tx_drop_tso", TX(drop_tso) },
 	{ "tx_error_completions", TX(errors) },
 	{ "tx_queue_recoveries", TX(recoveries) },
 };
@@ -85,7 +86,8 @@ sent_bytes(const struct mdv_txq_stats *s)
 static uint64_t
 tx_failures(const struct mdv_txq_stats *s)
 {
-	return s->lost_packets + s->drop_unregistered + s->drop_segments + s->drop_size;
+	return s->lost_packets + s->drop_unregistered + s->drop_segments + s->drop_size +
+		s->drop_tso;
 }
 
 static uint64_t

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <errno.h>
 #include <string.h>
 
-#include <rte_errno.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
@@ -11,17 +9,15 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_rxtx.h"
+#include "mlx4dv_tx.h"
 
 #define TX_SIGNAL_EVERY 32    /* packets per completion */
-
-#define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | \
-	RTE_MBUF_F_TX_OUTER_IP_CKSUM)
 
 /* ---- memory keys ---- */
 
 /* Look in the rest of the cache, then ask. What is found moves to the front. */
-static __rte_noinline uint32_t
-tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, uintptr_t end)
+uint32_t
+mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, uintptr_t end)
 {
 	struct mdv_mr_entry found;
 	unsigned int i;
@@ -35,21 +31,6 @@ tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, 
 	memmove(&txq->mr[1], &txq->mr[0], i * sizeof(txq->mr[0]));
 	txq->mr[0] = found;
 	return found.lkey;
-}
-
-/* False: nobody can register this memory. */
-static inline bool
-tx_lkey(struct mdv_txq *txq, const struct rte_mbuf *seg, uint32_t *lkey)
-{
-	uintptr_t start = rte_pktmbuf_mtod(seg, uintptr_t);
-	uintptr_t end = start + seg->data_len;
-
-	if (likely(start >= txq->mr[0].start && end <= txq->mr[0].end)) {
-		*lkey = txq->mr[0].lkey;
-		return true;
-	}
-	*lkey = tx_lkey_other(txq, seg, start, end);
-	return *lkey != MDV_LKEY_NONE;
 }
 
 /* A region went away: what the queue remembers may be it. */
@@ -66,65 +47,31 @@ tx_check_generation(struct mdv_txq *txq)
 
 /* ---- packets to WQEs ---- */
 
-/* What a packet was found to be, where it is not its length. */
-#define TX_DROPPED 0u         /* counted; the caller frees it */
-#define TX_NO_ROOM UINT32_MAX
-
-/* What the control segment says beside the usual. */
-struct tx_ctrl {
-	uint32_t opcode;
-	uint32_t flags;
-};
-
-/*
- * Each checksum only when asked for: a UDP datagram may have none, a fragment
- * none that could be computed. Under a tunnel the plain bits mean the inner
- * headers, which have bits of their own in dword 0. (mlx4_en)
- */
-static inline void
-tx_csum(struct tx_ctrl *ctrl, uint64_t ol)
-{
-	bool ip = (ol & RTE_MBUF_F_TX_IP_CKSUM) != 0;
-	bool l4 = (ol & RTE_MBUF_F_TX_L4_MASK) != 0;
-
-	if (likely((ol & RTE_MBUF_F_TX_TUNNEL_MASK) == 0)) {
-		ctrl->flags |= (ip ? DVQ_CTRL_IP_CSUM : 0) | (l4 ? DVQ_CTRL_L4_CSUM : 0);
-		return;
-	}
-	if ((ol & RTE_MBUF_F_TX_OUTER_IP_CKSUM) != 0)
-		ctrl->flags |= DVQ_CTRL_IP_CSUM;
-	ctrl->opcode |= (ip ? DVQ_CTRL_INNER_IP_CSUM : 0) | (l4 ? DVQ_CTRL_INNER_L4_CSUM : 0);
-}
-
 /* Hand over a packet: the WQE at sq->pi, begun by @wqe or of @segs segments in its block. */
 static inline void
 tx_post(struct mdv_txq *txq, struct dvq_sq *sq, struct dvq_wqe *wqe, uint32_t segs,
-	struct rte_mbuf *m, uint32_t flags, const bool loopback)
+	struct rte_mbuf *m, uint32_t flags, const bool full)
 {
-	struct tx_ctrl ctrl = { DVQ_OP_SEND, flags };
+	struct tx_ctrl ctrl = { DVQ_OP_SEND, 0, flags };
 	const uint8_t *dmac = NULL;
 
 	txq->elts[sq->pi & (sq->bb_cnt - 1)] = m;
 	if (unlikely((m->ol_flags & TX_CSUM_FLAGS) != 0))
 		tx_csum(&ctrl, m->ol_flags);
-	if (loopback)
-		dmac = rte_pktmbuf_mtod(m, const uint8_t *);
+	if (full) {
+		tx_vlan(txq, &ctrl, m);
+		dmac = tx_loopback_mac(txq, m);
+	}
 	if (wqe != NULL)
-		dvq_wqe_end(wqe, ctrl.opcode, 0, ctrl.flags, dmac);
+		dvq_wqe_end(wqe, ctrl.opcode, ctrl.vlan, ctrl.flags, dmac);
 	else
-		dvq_sq_post_block(sq, segs, ctrl.opcode, 0, ctrl.flags, dmac);
-}
-
-static inline bool
-tx_length_ok(const struct mdv_txq *txq, uint32_t len)
-{
-	return len - MDV_TX_MIN_LEN <= txq->len_range;
+		dvq_sq_post_block(sq, segs, ctrl.opcode, ctrl.vlan, ctrl.flags, dmac);
 }
 
 /* The packet that most are: one segment. Returns its length. */
 static inline uint32_t
 tx_one(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *m, uint32_t flags,
-       const bool loopback)
+       const bool full)
 {
 	uint32_t len = m->data_len;
 	uint32_t lkey;
@@ -138,7 +85,7 @@ tx_one(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *m, uint32_t flag
 		return TX_DROPPED;
 	}
 	dvq_seg_set(dvq_sq_block_segs(sq), rte_pktmbuf_mtod(m, uintptr_t), lkey, len);
-	tx_post(txq, sq, NULL, 1, m, flags, loopback);
+	tx_post(txq, sq, NULL, 1, m, flags, full);
 	return len;
 }
 
@@ -198,7 +145,7 @@ tx_short_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 
 	if (unlikely(len == TX_DROPPED))
 		return TX_DROPPED;
-	tx_post(txq, &sq, NULL, (uint32_t)(end - first), m, flags, txq->loopback);
+	tx_post(txq, &sq, NULL, (uint32_t)(end - first), m, flags, txq->full);
 	txq->sq.pi = sq.pi;
 	txq->mixed = sq.pi;
 	return len;
@@ -230,7 +177,7 @@ tx_long_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 	len = tx_append_chain(txq, &wqe, NULL, m);
 	if (unlikely(len == TX_DROPPED))
 		return TX_DROPPED;
-	tx_post(txq, &sq, &wqe, 0, m, flags, txq->loopback);
+	tx_post(txq, &sq, &wqe, 0, m, flags, txq->full);
 	for (i = txq->sq.pi + 1; i != sq.pi; i++)
 		txq->elts[i & (sq.bb_cnt - 1)] = NULL;
 	txq->sq.pi = sq.pi;
@@ -267,7 +214,7 @@ tx_first_signal(const struct mdv_txq *txq, uint32_t n)
 
 /* The ring's view is a copy, which stays in registers across the barriers. */
 static __rte_always_inline uint16_t
-tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loopback)
+tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full)
 {
 	bool last_too = !mdv_tx_expects_cqe(txq);
 	uint32_t signal = tx_first_signal(txq, n);
@@ -275,6 +222,7 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 	uint32_t dropped = 0;
 	uint64_t bytes = 0;
 	uint32_t i, len, room;
+	bool tso;
 
 	for (i = 0; i < n; i++) {
 		struct rte_mbuf *m = pkts[i];
@@ -286,15 +234,16 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 			if (last_too)
 				signal = RTE_MIN(signal, n - 1);
 		}
-		if (likely(m->nb_segs == 1)) {
-			len = tx_one(txq, &sq, m, flags, loopback);
-		} else if (likely(m->nb_segs <= DVQ_SQ_BLOCK_SEGS)) {
+		tso = full && (m->ol_flags & txq->tso_flag) != 0;
+		if (likely(m->nb_segs == 1 && !tso)) {
+			len = tx_one(txq, &sq, m, flags, full);
+		} else if (likely(m->nb_segs <= DVQ_SQ_BLOCK_SEGS && !tso)) {
 			txq->sq.pi = sq.pi;
 			len = tx_short_chain(txq, m, flags);
 			sq.pi = txq->sq.pi;
 		} else {
 			txq->sq.pi = sq.pi;
-			len = tx_long_chain(txq, m, flags);
+			len = tso ? mdv_tx_tso(txq, m, flags) : tx_long_chain(txq, m, flags);
 			if (unlikely(len == TX_NO_ROOM))
 				break;
 			sq.pi = txq->sq.pi;
@@ -327,14 +276,14 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool loop
 }
 
 static __rte_noinline uint16_t
-tx_send_wire(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
+tx_send_plain(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
 {
 	return tx_send(txq, pkts, n, false);
 }
 
-/* Of a virtual function: the adapter looks for receivers on its own port first. */
+/* With VLAN tags to insert, TCP to cut, or on a virtual function. */
 static __rte_noinline uint16_t
-tx_send_loopback(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
+tx_send_full(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
 {
 	return tx_send(txq, pkts, n, true);
 }
@@ -358,42 +307,9 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		return 0;
 	}
 	tx_check_generation(txq);
-	if (unlikely(txq->loopback))
-		return tx_send_loopback(txq, pkts, room);
-	return tx_send_wire(txq, pkts, room);
-}
-
-uint16_t
-mdv_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	const struct mdv_txq *txq = queue;
-	uint64_t supported = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_IP_CKSUM |
-		RTE_MBUF_F_TX_L4_MASK;
-	uint16_t i;
-
-	if ((txq->conf.offloads & RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM) != 0)
-		supported |= RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_IPV4 |
-			RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK;
-	for (i = 0; i < n; i++) {
-		const struct rte_mbuf *m = pkts[i];
-		const struct rte_mbuf *seg = m;
-		uint32_t len = 0;
-		uint16_t segs;
-
-		if ((m->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK & ~supported) != 0 ||
-		    (m->ol_flags & RTE_MBUF_F_TX_L4_MASK) == RTE_MBUF_F_TX_SCTP_CKSUM) {
-			rte_errno = ENOTSUP;
-			return i;
-		}
-		for (segs = 0; seg != NULL && segs < m->nb_segs; segs++, seg = seg->next)
-			len += seg->data_len;
-		if (segs == 0 || segs > MDV_TX_MAX_SEGS || segs != m->nb_segs || seg != NULL ||
-		    len != m->pkt_len || !tx_length_ok(txq, len)) {
-			rte_errno = EINVAL;
-			return i;
-		}
-	}
-	return n;
+	if (unlikely(txq->full))
+		return tx_send_full(txq, pkts, room);
+	return tx_send_plain(txq, pkts, room);
 }
 
 void
@@ -404,23 +320,34 @@ mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		struct mdv_txq *txq = dev->data->tx_queues[i];
 
-		if (txq != NULL)
-			txq->len_range = (uint32_t)mtu + MDV_TX_OVERHEAD - MDV_TX_MIN_LEN;
+		if (txq == NULL)
+			continue;
+		txq->len_range = (uint32_t)mtu + MDV_TX_OVERHEAD - MDV_TX_MIN_LEN;
+		/* One of the two tags may be the adapter's to insert. */
+		if (txq->vlan_flag != 0)
+			txq->len_range -= RTE_VLAN_HLEN;
 	}
+}
+
+static void
+select_for(struct mdv_txq *txq, uint64_t offloads)
+{
+	txq->fast_free = (offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+	txq->vlan_flag = (offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0 ? RTE_MBUF_F_TX_VLAN : 0;
+	txq->tso_flag = (offloads & MDV_TX_TSO_OFFLOADS) != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
+	txq->full = txq->vlan_flag != 0 || txq->tso_flag != 0 || txq->loopback;
 }
 
 eth_tx_burst_t
 mdv_tx_burst_select(struct rte_eth_dev *dev)
 {
-	uint64_t offloads = dev->data->dev_conf.txmode.offloads;
 	uint16_t i;
 
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		struct mdv_txq *txq = dev->data->tx_queues[i];
 
 		if (txq != NULL)
-			txq->fast_free = ((offloads | txq->conf.offloads) &
-					  RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+			select_for(txq, dev->data->dev_conf.txmode.offloads | txq->conf.offloads);
 	}
 	mdv_tx_set_mtu(dev, dev->data->mtu);
 	return mdv_tx_burst;

@@ -15,7 +15,8 @@
 uint64_t
 mdv_tx_offloads(const struct mdv_priv *priv)
 {
-	uint64_t offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	uint64_t offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE |
+		RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
 
 	/* One capability bit of the adapter stands for both directions. */
 	if (priv->caps.raw_csum)
@@ -23,6 +24,9 @@ mdv_tx_offloads(const struct mdv_priv *priv)
 			RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 	if (priv->caps.raw_csum && priv->caps.tunnel_csum)
 		offloads |= RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM;
+	if (priv->caps.raw_csum && priv->caps.max_tso != 0)
+		offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO |
+			(priv->caps.tunnel_csum ? MDV_TX_TUNNEL_TSO_OFFLOADS : 0);
 	return offloads;
 }
 
@@ -39,6 +43,7 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 	txq->port_id = priv->dev->data->port_id;
 	txq->socket = socket;
 	txq->loopback = priv->caps.vf;
+	txq->max_tso = priv->caps.max_tso;
 	return txq;
 }
 
