@@ -75,15 +75,26 @@ absolute(const char *name, const char *value, char path[ABSOLUTE_MAX])
 	static const char * const keys[] = { "in=", "out=" };
 	bool is_file = strcmp(name, "stats") == 0 || strcmp(name, "sysfs") == 0;
 	bool is_pcap = strncmp(name, "wire", 4) == 0 && strncmp(value, "pcap:", 5) == 0;
+	bool is_socket = strncmp(name, "wire", 4) == 0 &&
+		((strncmp(value, "unix:", 5) == 0 && value[5] != '@' && value[5] != '\0') ||
+		(strncmp(value, "shm:", 4) == 0 && strchr(value, '/') != NULL));
 	char here[PATH_MAX];
 	size_t used = 0, i;
 
-	if ((!is_file && !is_pcap) || strlen(value) >= PATH_MAX || getcwd(here, PATH_MAX) == NULL)
+	if ((!is_file && !is_pcap && !is_socket) || strlen(value) >= PATH_MAX ||
+			getcwd(here, PATH_MAX) == NULL)
 		return false;
 	if (is_file) {
 		if (value[0] == '/' || value[0] == '\0')
 			return false;
 		snprintf(path, ABSOLUTE_MAX, "%s/%s", here, value);
+		return true;
+	}
+	if (is_socket) {
+		used = strchr(value, ':') + 1 - value;
+		if (value[used] == '/')
+			return false;
+		snprintf(path, ABSOLUTE_MAX, "%.*s%s/%s", (int)used, value, here, value + used);
 		return true;
 	}
 	while (*value != '\0') {

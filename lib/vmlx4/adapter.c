@@ -72,9 +72,15 @@ vmlx4_adapter_forked(void)
 static void
 fork_child(void)
 {
+	struct vmlx4_adapter *adapter = atomic_load_explicit(&the_adapter, memory_order_relaxed);
+	unsigned int i;
+
 	/* Another thread may have held it at the fork(); nobody unlocks it here. */
 	pthread_mutex_init(&life, NULL);
 	forked = true;
+	/* The other end of a wire is to see the parent go, not wait for us. */
+	for (i = 0; adapter != NULL && i < VMLX4_MAX_PORTS; i++)
+		vmlx4_wire_forked(adapter->ports[i].wire);
 }
 
 void

@@ -200,7 +200,9 @@ static const struct option {
 		"  back-to-back            to the other port (default with two ports)\n"
 		"  pcap:in=FILE,out=FILE   replay one capture, write another; either alone\n"
 		"  tap:NAME                a TAP interface, made if absent (CAP_NET_ADMIN)\n"
-		"  packet:INTERFACE        an existing interface, e.g. a veth (CAP_NET_RAW)" },
+		"  packet:INTERFACE        an existing interface, e.g. a veth (CAP_NET_RAW)\n"
+		"  unix:PATH               an adapter in another process, over a socket\n"
+		"  shm:NAME                the same over shared memory, which is fastest" },
 	{ "wire1", "SPEC", NEEDS_VALUE, option_wire1,
 		"The wire of port 1 alone; a port left without a wire then gets loop." },
 	{ "wire2", "SPEC", NEEDS_VALUE, option_wire2, "The wire of port 2 alone." },

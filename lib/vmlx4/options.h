@@ -16,12 +16,16 @@
 /* The launcher validates the options and hands them to the library here. */
 #define VMLX4_OPTIONS_ENV "VMLX4_OPTIONS"
 
+#define VMLX4_WIRE_NAME_MAX 108 /* what a socket's address takes */
+
 enum vmlx4_wire_kind {
 	VMLX4_WIRE_PEER,   /* back to back with the other port */
 	VMLX4_WIRE_LOOP,   /* back to the same port */
 	VMLX4_WIRE_PCAP,
 	VMLX4_WIRE_TAP,
 	VMLX4_WIRE_PACKET, /* AF_PACKET on an existing interface */
+	VMLX4_WIRE_UNIX,   /* to an adapter in another process: over a socket… */
+	VMLX4_WIRE_SHM,    /* …or shared memory */
 };
 
 struct vmlx4_wire_spec {
@@ -29,6 +33,7 @@ struct vmlx4_wire_spec {
 	char ifname[IFNAMSIZ];   /* tap, packet */
 	char pcap_in[PATH_MAX];  /* "" for none */
 	char pcap_out[PATH_MAX];
+	char name[VMLX4_WIRE_NAME_MAX]; /* unix, shm */
 };
 
 enum vmlx4_strict {

@@ -17,6 +17,20 @@ parse_ifname(struct option_parser *parser, const char *value, struct vmlx4_wire_
 	return 0;
 }
 
+static int
+parse_name(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
+{
+	const char *name = strchr(value, ':') + 1;
+	/* In front of a name that is no file: "vmlx4-unix/", and a byte of zero. */
+	size_t most = VMLX4_WIRE_NAME_MAX - (strchr(name, '/') != NULL ? 1 : 12);
+
+	if (name[0] == '\0' || strlen(name) > most)
+		return option_fail(parser, value, "give a name of 1 to %zu characters behind the "
+			"colon, the same at both ends", most);
+	strcpy(wire->name, name);
+	return 0;
+}
+
 /* "in=F", "out=F" or both; a comma in a file name is fine unless in=/out= follows. */
 static int
 parse_pcap(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
@@ -82,8 +96,16 @@ parse_wire_spec(struct option_parser *parser, const char *value, struct vmlx4_wi
 		wire->kind = VMLX4_WIRE_PACKET;
 		return parse_ifname(parser, value, wire);
 	}
-	return option_fail(parser, value, "use loop, back-to-back, pcap:in=FILE,out=FILE, tap:NAME "
-		"or packet:INTERFACE");
+	if (strncmp(value, "unix:", 5) == 0) {
+		wire->kind = VMLX4_WIRE_UNIX;
+		return parse_name(parser, value, wire);
+	}
+	if (strncmp(value, "shm:", 4) == 0) {
+		wire->kind = VMLX4_WIRE_SHM;
+		return parse_name(parser, value, wire);
+	}
+	return option_fail(parser, value, "use loop, back-to-back, pcap:in=FILE,out=FILE, "
+		"tap:NAME, packet:INTERFACE, unix:PATH or shm:NAME");
 }
 
 int
@@ -111,6 +133,8 @@ static bool
 wires_share(const struct vmlx4_wire_spec *a, const struct vmlx4_wire_spec *b)
 {
 	if (a->ifname[0] != '\0' && strcmp(a->ifname, b->ifname) == 0)
+		return true;
+	if (a->name[0] != '\0' && strcmp(a->name, b->name) == 0)
 		return true;
 	if (a->pcap_out[0] == '\0')
 		return false;
@@ -152,6 +176,7 @@ option_wires_settle(struct option_parser *parser)
 		const struct vmlx4_wire_spec *wire = &options->wire[0];
 
 		return option_fail(parser, wire->ifname[0] != '\0' ? wire->ifname :
+			wire->name[0] != '\0' ? wire->name :
 			wire->pcap_out[0] != '\0' ? wire->pcap_out : wire->pcap_in,
 			"two ports cannot share it: give wire1= and wire2= different ones");
 	}

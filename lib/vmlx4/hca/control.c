@@ -47,8 +47,10 @@ vmlx4_step(unsigned int budget)
 		n = vmlx4_engine_pass(adapter, budget == 0 ? 0 : budget - done);
 		done += n;
 	} while (n != 0 && (budget == 0 || done < budget) && done < INT_MAX / 2);
-	if (adapter->options.step)
+	if (adapter->options.step) {
 		vmlx4_engine_audit(adapter);
+		vmlx4_wires_idle(adapter);
+	}
 	vmlx4_unlock(adapter);
 	return (int)done;
 }

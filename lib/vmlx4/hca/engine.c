@@ -262,8 +262,8 @@ vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
 
 /* ---- the thread ---- */
 
-static void
-wires_idle(struct vmlx4_adapter *adapter)
+void
+vmlx4_wires_idle(struct vmlx4_adapter *adapter)
 {
 	unsigned int i;
 
@@ -288,12 +288,13 @@ engine_sleep(struct vmlx4_adapter *adapter, long ns)
 		struct vmlx4_wire *wire = adapter->ports[i].wire;
 
 		if (wire != NULL && wire->fd >= 0)
-			fds[n++] = (struct pollfd){ .fd = wire->fd, .events = POLLIN };
+			fds[n++] = (struct pollfd){ .fd = wire->fd,
+				.events = POLLIN | wire->events };
 	}
 	/* A descriptor that is no longer good would wake us at once, for ever. */
 	if (n != 0 && ppoll(fds, n, &ts, NULL) > 0) {
 		for (i = 0; i < n; i++)
-			if ((fds[i].revents & POLLIN) != 0)
+			if ((fds[i].revents & fds[i].events) != 0)
 				return;
 		nanosleep(&ts, NULL);
 	} else if (n == 0) {
@@ -371,7 +372,7 @@ engine_main(void *arg)
 		}
 		idle = done != 0 ? 0 : idle + 1;
 		if (idle == IDLE_SPIN)
-			wires_idle(adapter);
+			vmlx4_wires_idle(adapter);
 		/* Asleep the clock would stand still between so many passes. */
 		if (idle > IDLE_YIELD)
 			engine_clock(adapter);
@@ -448,7 +449,7 @@ vmlx4_engine_stop(struct vmlx4_adapter *adapter)
 		pthread_join(engine->thread, NULL);
 	vmlx4_lock(adapter);
 	adapter->engine = NULL;
-	wires_idle(adapter);
+	vmlx4_wires_idle(adapter);
 	vmlx4_inject_drop(engine);
 	vmlx4_unlock(adapter);
 	free(engine);

@@ -259,6 +259,7 @@ struct vmlx4_port {
 	bool infiniband;
 	bool carrier;          /* cable plugged in and the other end alive */
 	bool active;           /* last state told to the contexts */
+	uint8_t tx_hold;       /* send queues wait; bits: VMLX4_HOLD_*, wire/wire.h */
 	struct vmlx4_netdev netdev;
 	struct vmlx4_wire *wire;
 	struct vmlx4_flow_list flows; /* in match order */

@@ -192,6 +192,8 @@ uint8_t vmlx4_tx_lso(struct vmlx4_port *port, uint8_t *header, size_t header_len
 /* A new doorbell, or another reason to look at the send queues. */
 void vmlx4_engine_kick(struct vmlx4_context *ctx);
 uint64_t vmlx4_now_ns(void);
+/* Nothing moves for a while: the wires may flush, and ask to be woken. */
+void vmlx4_wires_idle(struct vmlx4_adapter *adapter);
 /* Look at the queues that no doorbell announced. */
 void vmlx4_engine_audit(struct vmlx4_adapter *adapter);
 /* Drop frames injected and not received yet (control.c). */

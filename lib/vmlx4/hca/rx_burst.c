@@ -39,15 +39,11 @@ word32(const uint8_t *p)
 static inline uint16_t
 fold(uint64_t sum)
 {
-	uint32_t half = (uint32_t)sum, high = (uint32_t)(sum >> 32);
-	uint16_t quarter, rest;
-
-	half += high;
-	half += half < high;
-	quarter = (uint16_t)half;
-	rest = (uint16_t)(half >> 16);
-	quarter = (uint16_t)(quarter + rest);
-	return (uint16_t)(quarter + (quarter < rest));
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
 }
 
 /* Of the L4 packet: at least the 8 bytes of a UDP header. */
@@ -66,8 +62,9 @@ sum_packet(const uint8_t *p, size_t length, uint64_t sum)
 	return sum;
 }
 
-static inline bool
-plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *checksum)
+bool
+vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
+	uint16_t *checksum)
 {
 	const uint8_t *ip = frame + L3;
 	uint64_t sum, addresses;
@@ -98,82 +95,51 @@ plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *ch
 	return true;
 }
 
-bool
-vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
-	uint16_t *checksum)
-{
-	return plain_status(frame, length, status, checksum);
-}
-
-/* ---- a run of frames for one queue ---- */
+/* ---- one frame ---- */
 
 /* What stays the same from frame to frame. */
 struct receiver {
 	struct vmlx4_port *port;
 	struct vmlx4_adapter *adapter;
+	const struct vmlx4_pd *pd;  /* of the cached MR */
 	struct vmlx4_mr_cache mr;
-	/* The queue that has the floor, or NULL. */
-	struct vmlx4_rq *rq;
-	const uint8_t *ring;
-	uint32_t mask, shift;
-	uint32_t index, end;        /* WQEs that may be used: those below end */
-	struct vmlx4_cq_writer cq;
-	/* To be counted. */
-	uint64_t frames, bytes;
+	uint64_t frames, bytes;     /* to be counted */
 	bool strict;
 };
 
-/* Give back what was used. The general way does not know of the run. */
-static void
-queue_close(struct receiver *rx)
-{
-	if (rx->rq == NULL)
-		return;
-	rx->rq->ci = (uint16_t)rx->index;
-	vmlx4_cq_writer_close(&rx->cq);
-	rx->rq = NULL;
-}
-
-/* False: there is something that the general way has to look into. */
-static bool
-queue_open(struct receiver *rx, struct vmlx4_rq *rq)
-{
-	struct vmlx4_cq *cq = rq->cq;
-	uint32_t n;
-
-	queue_close(rx);
-	n = (uint16_t)(rq->posted - rq->ci);
-	if (!rq->live || n == 0 || rq->scatter_fcs || cq->error || cq->timestamps ||
-	    cq->room == 0)
-		return false;
-	rx->rq = rq;
-	rx->ring = rq->buf;
-	rx->mask = rq->wqe_cnt - 1;
-	rx->shift = rq->stride_shift;
-	rx->index = rq->ci;
-	rx->end = rq->ci + (n < cq->room ? n : cq->room);
-	vmlx4_cq_writer_open(&rx->cq, cq);
-	return true;
-}
-
 static inline const struct vmlx4_hw_data *
-queue_segment(const struct receiver *rx, uint32_t index)
+rq_segment(const struct vmlx4_rq *rq, uint32_t index)
 {
-	return (const void *)(rx->ring + ((size_t)(index & rx->mask) << rx->shift));
+	return (const void *)(rq->buf +
+		((size_t)(index & (rq->wqe_cnt - 1)) << rq->stride_shift));
 }
 
 /* Room in the first segment of the next WQE, or NULL: not the plain case. */
 static inline uint8_t *
-queue_buffer(struct receiver *rx, uint32_t length)
+plain_buffer(struct receiver *rx, const struct vmlx4_rq *rq, size_t length)
 {
-	const struct vmlx4_hw_data *seg = queue_segment(rx, rx->index);
+	const struct vmlx4_hw_data *seg = rq_segment(rq, rq->ci);
 	uint32_t size = be32toh(seg->byte_count), lkey = be32toh(seg->lkey);
 
-	/* What is negative as a signed number is inline data. */
-	if (unlikely((int32_t)size < (int32_t)length || lkey == VMLX4_HW_LKEY_INVALID))
+	if (unlikely(size < length || (size & VMLX4_HW_INLINE) != 0 ||
+	    lkey == VMLX4_HW_LKEY_INVALID))
 		return NULL;
-	return vmlx4_mr_cached(&rx->mr, rx->adapter, rx->rq->pd, lkey, be64toh(seg->addr),
+	if (unlikely(rx->pd != rq->pd)) {
+		rx->pd = rq->pd;
+		rx->mr.lkey = 0;
+	}
+	return vmlx4_mr_cached(&rx->mr, rx->adapter, rq->pd, lkey, be64toh(seg->addr),
 		rx->strict ? size : length, IBV_ACCESS_LOCAL_WRITE);
+}
+
+/* Nothing about queue and CQ that the general way would have to look into. */
+static inline bool
+plain_queue(const struct vmlx4_rq *rq)
+{
+	const struct vmlx4_cq *cq = rq->cq;
+
+	return rq->live && rq->posted != rq->ci && !rq->scatter_fcs && !cq->error &&
+		!cq->timestamps && cq->room != 0;
 }
 
 static inline void
@@ -185,30 +151,38 @@ copy_frame(uint8_t *to, const uint8_t *frame, size_t length)
 		memcpy(to, frame, length);
 }
 
-/* Copy and CQE. False: nothing has happened. */
+/* Copy and CQE. False: the general way, nothing has happened. */
 static inline bool
-queue_put(struct receiver *rx, const uint8_t *frame, uint32_t length, uint32_t status,
-	uint16_t checksum, uint32_t hash)
+put_frame(struct receiver *rx, struct vmlx4_rq *rq, const uint8_t *frame, size_t length,
+	uint32_t status, uint16_t checksum, uint32_t hash)
 {
-	uint8_t *to = queue_buffer(rx, length);
+	struct vmlx4_cq *cq = rq->cq;
+	uint16_t smac;
+	uint8_t *to;
 
+	if (unlikely(!plain_queue(rq)))
+		return false;
+	to = plain_buffer(rx, rq, length);
 	if (unlikely(to == NULL))
 		return false;
-	if (likely(rx->index + BUFFERS_AHEAD < rx->end))
+	if (likely((uint16_t)(rq->posted - rq->ci) > BUFFERS_AHEAD))
 		vmlx4_prefetch_write((const void *)(uintptr_t)
-			be64toh(queue_segment(rx, rx->index + BUFFERS_AHEAD)->addr));
+			be64toh(rq_segment(rq, rq->ci + BUFFERS_AHEAD)->addr));
 	copy_frame(to, frame, length);
-	/* The checksum is in memory order; beside the index it is two bytes more. */
-	vmlx4_cq_writer_put(&rx->cq, vmlx4_cqe_pair(rx->rq->qpn, hash),
-		vmlx4_cqe_pair(0, vmlx4_be16(frame + 6)), vmlx4_cqe_pair(status, length),
-		vmlx4_cqe_pair(rx->index << 16 | be16toh(checksum), VMLX4_HW_CQE_OP_RECV));
-	rx->index++;
+	smac = vmlx4_be16(frame + 6);
+	vmlx4_cq_put(cq, &(struct vmlx4_cqe_words){ .word = {
+		htobe64((uint64_t)rq->qpn << 32 | hash),
+		htobe64(smac),
+		htobe64((uint64_t)status << 32 | (uint32_t)length),
+		vmlx4_cqe_last(cq, rq->ci, checksum, VMLX4_HW_CQE_OP_RECV),
+	} });
+	rq->ci++;
 	rx->frames++;
 	rx->bytes += length;
+	if (unlikely(cq->channel != NULL))
+		vmlx4_cq_check_arm(cq);
 	return true;
 }
-
-/* ---- frames ---- */
 
 static inline uint64_t
 mac_word(const uint8_t *frame)
@@ -222,38 +196,33 @@ static const struct vmlx4_parsed plain_parsed[2] = {
 	{ .l3 = VMLX4_L3_IPV4, .l3_offset = L3, .l4 = VMLX4_L4_TCP, .l4_offset = L4 },
 };
 
-/* The queue for a frame of an RSS QP, or NULL. */
-static struct vmlx4_rq *
-rss_queue(const struct vmlx4_qp *qp, const uint8_t *frame, uint32_t status, uint32_t *hash)
-{
-	bool hashed;
-
-	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS)
-		return NULL;
-	hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame,
-		&plain_parsed[(status & VMLX4_HW_ST_TCP) != 0], hash);
-	return &qp->table->wq[hashed ? *hash & (qp->table->size - 1) : 0]->rq;
-}
-
 static inline bool
-receive_plain(struct receiver *rx, const uint8_t *frame, uint32_t length)
+receive_plain(struct receiver *rx, const uint8_t *frame, size_t length)
 {
 	struct vmlx4_port *port = rx->port;
 	struct vmlx4_flow *flow = port->steering.flow;
-	uint32_t status, hash = vmlx4_unknowns(rx->adapter)->rx_hash_when_none;
+	struct vmlx4_qp *qp;
 	struct vmlx4_rq *rq;
+	uint32_t status, hash;
 	uint16_t checksum;
 
 	if (unlikely(flow == NULL || port->steering.mac != mac_word(frame) ||
 	    length > vmlx4_port_max_frame(port)) ||
-	    !plain_status(frame, length, &status, &checksum))
+	    !vmlx4_rx_plain_status(frame, length, &status, &checksum))
 		return false;
-	rq = flow->qp->table == NULL ? &flow->qp->rq :
-		rss_queue(flow->qp, frame, status, &hash);
-	if (unlikely(rq != rx->rq || rx->index == rx->end) &&
-	    (rq == NULL || !queue_open(rx, rq)))
-		return false;
-	return queue_put(rx, frame, length, status, checksum, hash);
+	qp = flow->qp;
+	rq = &qp->rq;
+	hash = vmlx4_unknowns(rx->adapter)->rx_hash_when_none;
+	if (qp->table != NULL) {
+		bool hashed;
+
+		if (unlikely(qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS))
+			return false;
+		hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame,
+			&plain_parsed[(status & VMLX4_HW_ST_TCP) != 0], &hash);
+		rq = &qp->table->wq[hashed ? hash & (qp->table->size - 1) : 0]->rq;
+	}
+	return put_frame(rx, rq, frame, length, status, checksum, hash);
 }
 
 void
@@ -266,13 +235,9 @@ vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burs
 		port->fail[VMLX4_FAULT_RX].count == 0 && vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
-	for (i = 0; i < burst->count; i++) {
-		if (likely(plain && receive_plain(&rx, burst->frame[i], burst->length[i])))
-			continue;
-		queue_close(&rx);
-		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
-	}
-	queue_close(&rx);
+	for (i = 0; i < burst->count; i++)
+		if (unlikely(!plain || !receive_plain(&rx, burst->frame[i], burst->length[i])))
+			vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
 	port->stats.rx_frames += rx.frames;
 	port->stats.rx_bytes += rx.bytes;
 }

@@ -362,9 +362,11 @@ vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget)
 
 	if (unlikely(!sq->live))
 		return sq->error ? sq_flush(qp) : 0;
+	if (unlikely(sq->port->tx_hold != 0))
+		return 0;
 	if (unlikely(strict))
 		vmlx4_sq_check_backlog(qp);
-	while (done < budget && sq->live) {
+	while (done < budget && sq->live && likely(sq->port->tx_hold == 0)) {
 		unsigned int n = vmlx4_sq_burst(qp, budget - done, strict, &torn);
 
 		if (unlikely(torn))

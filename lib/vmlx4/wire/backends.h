@@ -14,6 +14,8 @@ vmlx4_wire_open_t vmlx4_wire_peer_open; /* loop and back-to-back */
 vmlx4_wire_open_t vmlx4_wire_pcap_open;
 vmlx4_wire_open_t vmlx4_wire_tap_open;
 vmlx4_wire_open_t vmlx4_wire_packet_open;
+vmlx4_wire_open_t vmlx4_wire_unix_open;
+vmlx4_wire_open_t vmlx4_wire_shm_open;
 
 /* ---- netif.c: the host's interface at the other end of a TAP or packet wire ---- */
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "../hca/hca.h"
 #include "backends.h"
 
 struct vmlx4_wire *
@@ -18,6 +19,10 @@ vmlx4_wire_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, cha
 		return vmlx4_wire_tap_open(spec, port, error, error_size);
 	case VMLX4_WIRE_PACKET:
 		return vmlx4_wire_packet_open(spec, port, error, error_size);
+	case VMLX4_WIRE_UNIX:
+		return vmlx4_wire_unix_open(spec, port, error, error_size);
+	case VMLX4_WIRE_SHM:
+		return vmlx4_wire_shm_open(spec, port, error, error_size);
 	}
 	snprintf(error, error_size, "wire: unknown kind %u", (unsigned int)spec->kind);
 	return NULL;
@@ -28,4 +33,17 @@ vmlx4_wire_close(struct vmlx4_wire *wire)
 {
 	if (wire != NULL)
 		wire->ops->close(wire);
+}
+
+void
+vmlx4_wire_forked(struct vmlx4_wire *wire)
+{
+	if (wire != NULL && wire->ops->forked != NULL)
+		wire->ops->forked(wire);
+}
+
+void
+vmlx4_wire_deliver(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
+{
+	vmlx4_port_receive(wire->port, frame, length);
 }

@@ -5,7 +5,8 @@
 
 /*
  * What a port's cable leads to. One file per kind. A wire never blocks: it
- * sends or drops (the caller counts), and it is polled for input.
+ * sends or drops (the caller counts), and it is polled for input. One that runs
+ * out of room can make the send queues of its port wait: port->tx_hold.
  */
 
 #include <stdbool.h>
@@ -39,13 +40,19 @@ struct vmlx4_wire_ops {
 	/* Called when the engine goes idle, e.g. to flush a file. NULL: nothing to do. */
 	void (*idle)(struct vmlx4_wire *wire);
 	void (*close)(struct vmlx4_wire *wire);
+	/* In a child of fork(): let go of descriptors that keep the wire alive. NULL: none. */
+	void (*forked)(struct vmlx4_wire *wire);
 };
 
 struct vmlx4_wire {
 	const struct vmlx4_wire_ops *ops;
 	struct vmlx4_port *port;
-	int fd;              /* readable when there is input, or -1 */
+	int fd;              /* shows events when poll has something to do, or -1 */
+	short events;        /* beside POLLIN: POLLOUT while it waits for room */
 };
+
+/* Bits of port->tx_hold: who makes the send queues of a port wait. */
+#define VMLX4_HOLD_WIRE 1u
 
 /*
  * Open the wire of a port (NULL to only check that it could be opened, as the
@@ -55,5 +62,9 @@ struct vmlx4_wire {
 struct vmlx4_wire *vmlx4_wire_open(const struct vmlx4_wire_spec *spec,
 	struct vmlx4_port *port, char *error, size_t error_size);
 void vmlx4_wire_close(struct vmlx4_wire *wire);
+void vmlx4_wire_forked(struct vmlx4_wire *wire);
+
+/* For the wires: a frame has arrived. */
+void vmlx4_wire_deliver(struct vmlx4_wire *wire, const uint8_t *frame, size_t length);
 
 #endif /* VMLX4_WIRE_H_ */

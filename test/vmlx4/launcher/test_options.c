@@ -126,6 +126,30 @@ pcap_file_names(void **state)
 }
 
 static void
+names_of_wires(void **state)
+{
+	char text[256];
+
+	(void)state;
+	good("ports=1 wire=shm:cable");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_SHM);
+	assert_string_equal(options.wire[0].name, "cable");
+	good("wire1=unix:/run/a wire2=unix:/run/b");
+	assert_int_equal(options.wire[1].kind, VMLX4_WIRE_UNIX);
+	assert_string_equal(options.wire[1].name, "/run/b");
+	bad("ports=1 wire=shm:", "wire", "shm:", "a name of 1 to");
+	bad("ports=1 wire=unix:", "wire", "unix:", "a name of 1 to");
+	bad("wire=shm:x", "wire", "x", "different ones");
+	/* As much as a socket's address takes. */
+	snprintf(text, sizeof(text), "ports=1 wire=unix:/%0106d", 0);
+	good(text);
+	snprintf(text, sizeof(text), "ports=1 wire=unix:/%0107d", 0);
+	bad(text, "wire", "unix:/0", "1 to 107 characters");
+	snprintf(text, sizeof(text), "ports=1 wire=shm:%097d", 0);
+	bad(text, "wire", "shm:0", "1 to 96 characters");
+}
+
+static void
 quoted_values(void **state)
 {
 	static const char name[] = "/tmp/with space\\and backslash";
@@ -289,6 +313,7 @@ main(void)
 		cmocka_unit_test(every_option),
 		cmocka_unit_test(wires_of_both_ports),
 		cmocka_unit_test(pcap_file_names),
+		cmocka_unit_test(names_of_wires),
 		cmocka_unit_test(quoted_values),
 		cmocka_unit_test(bad_options),
 		cmocka_unit_test(bad_wires),

@@ -4,9 +4,11 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "hca/internal.h"
 #include "mock.h"
 #include "wire/wire.h"
 
@@ -18,20 +20,26 @@ unsigned int mock_room;
 bool mock_unwanted;
 
 void
+mock_forget(void)
+{
+	while (mock_count > 0)
+		free(mock_frames[--mock_count].bytes);
+}
+
+void
 mock_reset(const char *text)
 {
 	char error[256];
 	unsigned int i;
 
-	for (i = 0; i < mock_count; i++)
-		free(mock_frames[i].bytes);
-	mock_count = 0;
+	mock_forget();
 	mock_updates = 0;
 	mock_room = MOCK_FRAMES;
 	mock_unwanted = false;
 	memset(&mock_adapter, 0, sizeof(mock_adapter));
 	assert_int_equal(vmlx4_options_parse(text, &mock_adapter.options, error,
 		sizeof(error)), 0);
+	vmlx4_time_init(&mock_adapter);
 	mock_adapter.profile = mock_adapter.options.profile;
 	for (i = 0; i < VMLX4_MAX_PORTS; i++) {
 		struct vmlx4_port *port = &mock_adapter.ports[i];
@@ -40,6 +48,7 @@ mock_reset(const char *text)
 		port->number = i + 1;
 		port->carrier = true;
 		port->active = true;
+		port->netdev.flags = IFF_UP;
 		port->netdev.mtu = mock_adapter.options.mtu;
 		TAILQ_INIT(&port->flows);
 	}
@@ -93,6 +102,15 @@ vmlx4_port_update(struct vmlx4_port *port)
 {
 	port->active = port->carrier;
 	mock_updates++;
+}
+
+uint64_t
+vmlx4_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
 void

@@ -24,6 +24,8 @@ extern bool mock_unwanted;        /* no rule wants any frame */
 
 /* Two ports, active, without frames; ports and options as "text" says. */
 void mock_reset(const char *text);
+/* Forget the frames that were delivered. */
+void mock_forget(void);
 /* Give port 1 a flow rule. */
 void mock_add_rule(struct vmlx4_flow *flow);
 
