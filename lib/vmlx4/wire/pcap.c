@@ -141,7 +141,9 @@ undelivered(struct pcap_wire *pw, const struct vmlx4_port_stats *before)
 	if (port->stats.rx_frames != before->rx_frames)
 		return false;
 	if (port->stats.rx_no_wqe != before->rx_no_wqe) {
+		/* A sniffer's queue is full: no other rule wanted the frame either. */
 		port->stats.rx_no_wqe = before->rx_no_wqe;
+		port->stats.rx_no_rule = before->rx_no_rule;
 		return true;
 	}
 	if (port->stats.rx_no_rule == before->rx_no_rule || port->adapter->options.step ||
