@@ -142,3 +142,16 @@ def test_flows_that_the_suite_skips(suite, finding):
 def test_other_cards(suite, options):
     results = suite(*RAW, options=["--wire=loop", *options])
     assert unexpected(results) == [] and len(results) == 15
+
+
+@pytest.mark.parametrize("segments, violations", [(31, {}), (32, {"sq-stamp": 2})])
+def test_strides_that_libmlx4_does_not_stamp(tmp_path, segments, violations, finding):
+    """The size of a WQE, of which it stamps every block but the first, has six bits:
+    a stride of 1 KiB is 64 units, which read 0, and no block of it is stamped."""
+    done = adapter.Adapter(tmp_path)("/usr/bin/python3", HERE / "wide_queue.py", segments,
+                                     options=["--step"], strict="report",
+                                     env=dict(os.environ, TMPDIR=str(tmp_path),
+                                              ASAN_OPTIONS="detect_leaks=0")).ok()
+    assert done.counters["violations_by_rule"] == violations
+    for rule, count in violations.items():
+        finding("libmlx4, a WQE of %d segments" % segments, "%s: %d violations" % (rule, count))
