@@ -40,6 +40,11 @@ bool find_library(char path[PATH_MAX]);
 /* Name of the sanitizer runtime that a library needs, or "". */
 void find_sanitizer(const char *library, char *name, size_t size);
 
+/* ---- trace_file.c ---- */
+
+/* Make way for the trace that the options ask for. False: complained. */
+bool try_trace(const struct launch *launch);
+
 /* ---- lists.c ---- */
 
 /* "profiles", "unknowns", "rules", on stdout. False: there is no list of this name. */

@@ -185,7 +185,7 @@ exec_command(int argc, char **argv)
 	if (ret != 0)
 		return ret > 0 ? 0 : EXIT_USAGE;
 	if (!find_program(&launch) || !try_wires(&launch) || !try_stats(&launch) ||
-			!try_engine_cpu(&launch) || !make_root(&launch))
+			!try_trace(&launch) || !try_engine_cpu(&launch) || !make_root(&launch))
 		return EXIT_USAGE;
 	ret = set_environment(&launch) ? run_program(&launch) : EXIT_USAGE;
 	if (!launch.keep && vmlx4_sysfs_remove(launch.root) < 0)

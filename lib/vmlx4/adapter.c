@@ -10,6 +10,7 @@
 #include "hca/hca.h"
 #include "profile.h"
 #include "sysfs/sysfs.h"
+#include "trace/trace.h"
 #include "uverbs/uverbs.h"
 #include "wire/wire.h"
 
@@ -174,7 +175,8 @@ adapter_new(void)
 	if (vmlx4_options_parse(text, &adapter->options, error, sizeof(error)) < 0)
 		goto fail;
 	adapter->profile = adapter->options.profile;
-	if (adapter_tables(adapter) < 0 || adapter_ports(adapter, error, sizeof(error)) < 0)
+	if (adapter_tables(adapter) < 0 || adapter_ports(adapter, error, sizeof(error)) < 0 ||
+			vmlx4_trace_open(adapter, error, sizeof(error)) < 0)
 		goto fail;
 	return adapter;
 fail:
@@ -239,6 +241,7 @@ adapter_exit(void)
 			vmlx4_wire_close(adapter->ports[i].wire);
 		adapter->ports[i].wire = NULL;
 	}
+	vmlx4_trace_close(adapter);
 	vmlx4_stats_write(adapter, true);
 	vmlx4_unlock(adapter);
 }

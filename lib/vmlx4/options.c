@@ -235,6 +235,14 @@ static const struct option {
 	{ "seed", "NUMBER", NEEDS_VALUE, option_seed,
 		"What the model draws by lot follows from it (default 1): with --step a run\n"
 		"repeats to the byte." },
+	{ "trace", "FILE", NEEDS_VALUE, option_trace,
+		"Record commands, doorbells, WQEs, CQEs, frames and events there, for\n"
+		"\"vmlx4 show\". A second process of the run gets FILE.2, and so on." },
+	{ "trace-snaplen", "BYTES", NEEDS_VALUE, option_trace_snaplen,
+		"Keep this much of each frame (default 65535: all)." },
+	{ "trace-raw", "", NO_VALUE, option_trace_raw,
+		"Record addresses as they are, not by memory region and offset. They differ\n"
+		"from run to run." },
 };
 
 static const struct option *
@@ -393,6 +401,7 @@ vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error
 	options->mtu = 1500;
 	options->unknowns = vmlx4_unknown_defaults;
 	options->seed = VMLX4_SEED_DEFAULT;
+	options->trace_snaplen = VMLX4_TRACE_SNAPLEN_MAX;
 
 	while ((ret = next_word(&text, word, sizeof(word))) > 0) {
 		ret = parse_word(&parser, word);

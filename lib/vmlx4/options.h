@@ -58,9 +58,13 @@ struct vmlx4_options {
 	unsigned int mtu;                 /* initial MTU of the netdevs */
 	struct vmlx4_unknowns unknowns;   /* what no public source states */
 	uint64_t seed;                    /* of everything that the model draws by lot */
+	char trace_file[PATH_MAX];        /* "": no trace */
+	unsigned int trace_snaplen;       /* bytes of a frame that the trace keeps */
+	bool trace_raw;                   /* addresses as they are */
 };
 
 #define VMLX4_SEED_DEFAULT 1u
+#define VMLX4_TRACE_SNAPLEN_MAX 65535
 
 /* Limits of the MTU as mlx4_en reports them. */
 #define VMLX4_MTU_MIN 46

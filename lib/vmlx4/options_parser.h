@@ -43,5 +43,8 @@ int option_wires_settle(struct option_parser *parser);
 /* ---- options_trace.c ---- */
 
 int option_seed(struct option_parser *parser, const char *value);
+int option_trace(struct option_parser *parser, const char *value);
+int option_trace_snaplen(struct option_parser *parser, const char *value);
+int option_trace_raw(struct option_parser *parser, const char *value);
 
 #endif /* VMLX4_OPTIONS_PARSER_H_ */

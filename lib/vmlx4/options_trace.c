@@ -22,3 +22,28 @@ option_seed(struct option_parser *parser, const char *value)
 	parser->options->seed = number;
 	return 0;
 }
+
+int
+option_trace(struct option_parser *parser, const char *value)
+{
+	return option_path(parser, value, parser->options->trace_file);
+}
+
+int
+option_trace_snaplen(struct option_parser *parser, const char *value)
+{
+	long number;
+	int ret = option_number(parser, value, 0, VMLX4_TRACE_SNAPLEN_MAX, &number);
+
+	if (ret == 0)
+		parser->options->trace_snaplen = (unsigned int)number;
+	return ret;
+}
+
+int
+option_trace_raw(struct option_parser *parser, const char *value)
+{
+	(void)value;
+	parser->options->trace_raw = true;
+	return 0;
+}

@@ -7,6 +7,7 @@
 
 #include "../adapter.h"
 #include "../hca/hca.h"
+#include "../trace/trace.h"
 #include "../wire/wire.h"
 #include "check.h"
 
@@ -43,6 +44,7 @@ end_run(struct vmlx4_adapter *adapter)
 		if (wire != NULL && wire->ops->idle != NULL)
 			wire->ops->idle(wire);
 	}
+	vmlx4_trace_close(adapter);
 	vmlx4_stats_write(adapter, true);
 	_exit(VMLX4_EXIT_VIOLATION);
 }
@@ -52,7 +54,7 @@ vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
 	const char *queue, uint32_t number, uint32_t index, const char *format, ...)
 {
 	static unsigned int lines[VMLX4_RULES];
-	char text[512];
+	char text[512], detail[384];
 	va_list ap;
 	int n;
 
@@ -60,13 +62,14 @@ vmlx4_violation(struct vmlx4_adapter *adapter, enum vmlx4_rule rule,
 		return;
 	adapter->violations++;
 	adapter->violations_of[rule]++;
+	va_start(ap, format);
+	vsnprintf(detail, sizeof(detail), format, ap);
+	va_end(ap);
+	vmlx4_trace_violation(adapter, vmlx4_rule_name(rule), queue, number, index, detail);
 	if (lines[rule]++ < MAX_LINES) {
 		n = snprintf(text, sizeof(text),
-			"vmlx4: contract violation: %s: %s 0x%x index %u: ",
-			vmlx4_rule_name(rule), queue, number, index);
-		va_start(ap, format);
-		n += vsnprintf(text + n, sizeof(text) - (size_t)n, format, ap);
-		va_end(ap);
+			"vmlx4: contract violation: %s: %s 0x%x index %u: %s",
+			vmlx4_rule_name(rule), queue, number, index, detail);
 		print_line(text, n, sizeof(text));
 		if (lines[rule] == MAX_LINES) {
 			n = snprintf(text, sizeof(text), "vmlx4: contract violation: %s: "

@@ -53,8 +53,7 @@ vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
 static inline bool
 vmlx4_adapter_bursts(const struct vmlx4_adapter *adapter)
 {
-	(void)adapter;
-	return true;
+	return adapter->trace == NULL;
 }
 
 /* May plain frames leave the port by the burst? */

@@ -140,6 +140,7 @@ vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op)
 	}
 	/* Hands the entry over: after all its other fields. */
 	__atomic_store_n(&cqe->owner_op, htobe32(last), __ATOMIC_RELEASE);
+	vmlx4_trace_cqe(cq, cqe);
 	cq->pi++;
 	cq->room--;
 	if (unlikely(cq->channel != NULL))
@@ -208,6 +209,7 @@ vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm)
 	uint32_t hi = (uint32_t)(arm >> 32), ci = VMLX4_HW_ARM_LOW24((uint32_t)arm);
 	struct vmlx4_obj *obj;
 
+	vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_ARM, hi, ci);
 	/* Another CQ's arm may have overwritten the word: look at all of them. */
 	TAILQ_FOREACH(obj, &ctx->objs, next) {
 		struct vmlx4_cq *cq = (struct vmlx4_cq *)(void *)obj;

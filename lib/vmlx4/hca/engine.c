@@ -86,6 +86,10 @@ take_blueflame(struct vmlx4_context *ctx)
 		return 0;
 	a = take32((uint32_t *)(void *)(page + 4));
 	b = take32((uint32_t *)(void *)(page + half + 4));
+	if (unlikely(a != 0))
+		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_BLUEFLAME, a, 0);
+	if (unlikely(b != 0))
+		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_BLUEFLAME, b, 0);
 	return a | b;
 }
 
@@ -96,6 +100,8 @@ take_doorbells(struct vmlx4_context *ctx)
 	uint64_t *arm_word = (uint64_t *)(void *)(ctx->pages + VMLX4_HW_UAR_ARM);
 	struct vmlx4_adapter *adapter = ctx->adapter;
 
+	if (sent != 0)
+		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_SEND, sent, 0);
 	if (sent != 0 && vmlx4_strict(adapter)) {
 		struct vmlx4_qp *qp = adapter->qp_table[(sent >> 8) & (VMLX4_QP_TABLE - 1)];
 
@@ -257,6 +263,7 @@ vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
 		done += poll_wires(adapter, budget - done);
 	if (unlikely(!STAILQ_EMPTY(&engine->injected)) && done < budget)
 		done += vmlx4_inject_deliver(adapter, budget - done);
+	vmlx4_trace_counters(adapter);
 	return done;
 }
 

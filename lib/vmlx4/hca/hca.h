@@ -52,6 +52,7 @@ vmlx4_zalloc(size_t size)
 struct vmlx4_adapter;
 struct vmlx4_context;
 struct vmlx4_port;
+struct vmlx4_trace;
 struct vmlx4_wire;
 struct vmlx4_burst;  /* wire.h: some frames */
 struct vmlx4_parsed; /* parse.h: what the parser found in a frame */
@@ -280,6 +281,7 @@ struct vmlx4_port {
 
 struct vmlx4_context {
 	struct vmlx4_adapter *adapter;
+	unsigned int number;   /* from 1 in the order of opening */
 	int fd;                /* the program's; a memfd of four pages */
 	uint8_t *pages;        /* our mapping: UAR, BlueFlame, unused, clock */
 	int async_fd;          /* our end */
@@ -304,11 +306,13 @@ struct vmlx4_adapter {
 	struct vmlx4_port ports[VMLX4_MAX_PORTS];
 	struct vmlx4_context_list contexts;
 	struct vmlx4_object_counts counts;
+	unsigned int contexts_opened;
 
 	struct vmlx4_qp **qp_table;   /* by QPN */
 	struct vmlx4_wq **wq_table;   /* by WQN, the same number space */
 	struct vmlx4_mr **mr_table;   /* by lkey >> 8 */
 	struct vmlx4_cq **cq_table;   /* by CQN */
+	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;
 	struct vmlx4_time time;

@@ -11,6 +11,7 @@
 
 #include "../check/check.h"
 #include "../check/sq_check.h"
+#include "../trace/trace.h"
 #include "hca.h"
 #include "hw.h"
 #include "parse.h"

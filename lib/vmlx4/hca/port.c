@@ -8,6 +8,7 @@ send_whole(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
 	struct vmlx4_wire *wire = port->wire;
 
+	vmlx4_trace_frame(port, VMLX4_TRACE_OUT, frame, length);
 	if (likely(wire != NULL && port->active && wire->ops->send(wire, frame, length))) {
 		port->stats.tx_frames++;
 		port->stats.tx_bytes += length;
@@ -43,6 +44,7 @@ vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 void
 vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
+	vmlx4_trace_frame(port, VMLX4_TRACE_IN, frame, length);
 	if (unlikely(!port->active || port->infiniband)) {
 		port->stats.rx_link_down++;
 		return;

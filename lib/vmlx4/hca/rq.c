@@ -235,6 +235,7 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	}
 	rq_prefetch(rq);
 	wqe = rq_wqe(rq, rq->ci);
+	vmlx4_trace_rqe(port, rq, wqe, length);
 	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :
 		rq_scatter(rq, wqe, frame, length);
 	if (likely(syndrome == 0))

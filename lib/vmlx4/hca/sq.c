@@ -313,6 +313,7 @@ sq_step(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, bool strict)
 	sq->cq_blocked = false;
 	strides = sq_strides(sq, size);
 	linear = sq_linear(sq, wqe, size);
+	vmlx4_trace_wqe(qp, linear, size);
 	if (unlikely(strict) && !vmlx4_sq_check_wqe(qp, linear, size)) {
 		sq_fault(qp, dw0, strides, VMLX4_HW_SYN_LOC_QP_OP);
 		return false;

@@ -10,6 +10,7 @@
 
 #include "../adapter.h"
 #include "../profile.h"
+#include "../trace/trace.h"
 #include "uverbs.h"
 
 /* What mmap() of the real device offers: UAR, BlueFlame, unused, clock. */
@@ -53,6 +54,7 @@ context_free(struct vmlx4_context *ctx)
 static void
 context_end(struct vmlx4_context *ctx)
 {
+	vmlx4_trace_context_close(ctx);
 	vmlx4_obj_release_all(ctx);
 	vmlx4_fd_set(ctx->fd, VMLX4_FD_NONE, NULL);
 	if (ctx->ready) {
@@ -93,6 +95,7 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 	if (ctx == NULL)
 		return -ENOMEM;
 	ctx->adapter = adapter;
+	ctx->number = __atomic_add_fetch(&adapter->contexts_opened, 1, __ATOMIC_RELAXED);
 	ctx->async_fd = -1;
 	ctx->async_read_fd = -1;
 	TAILQ_INIT(&ctx->objs);

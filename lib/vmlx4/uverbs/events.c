@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../sysfs/sysfs.h"
+#include "../trace/trace.h"
 #include "uverbs.h"
 
 /*
@@ -158,6 +159,7 @@ vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
 			vmlx4_async_event(adapter, ctx, type, element);
 		return;
 	}
+	vmlx4_trace_async(ctx, type, element);
 	if (event_send(ctx->async_fd, &event, sizeof(event), "async") && type < 32)
 		count_for_object(ctx, type, element);
 }
@@ -169,6 +171,7 @@ vmlx4_comp_event(struct vmlx4_cq *cq)
 
 	if (cq->channel == NULL || cq->channel->write_fd < 0)
 		return;
+	vmlx4_trace_completion(cq);
 	if (event_send(cq->channel->write_fd, &event, sizeof(event), "completion"))
 		cq->comp_events++;
 }
@@ -182,6 +185,7 @@ vmlx4_port_update(struct vmlx4_port *port)
 	if (active == port->active)
 		return;
 	port->active = active;
+	vmlx4_trace_link(port);
 	/* Before the event: who reads it looks at the interface next. */
 	vmlx4_netdev_sysfs_update(port);
 	vmlx4_async_event(port->adapter, NULL,

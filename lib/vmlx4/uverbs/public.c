@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../adapter.h"
+#include "../counters.h"
 #include "../profile.h"
 #include "uverbs.h"
 
@@ -101,15 +102,6 @@ vmlx4_violations_of(const char *name)
 	return count;
 }
 
-#define PORT_COUNTERS(X) \
-	X(tx_frames) X(tx_bytes) X(tx_oversize) X(tx_wire_drops) X(tx_errors) \
-	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_no_rule) X(rx_no_wqe) \
-	X(rx_oversize) X(rx_dropped_by_rule) X(rx_cq_overrun) X(rx_errors) X(rx_link_down) \
-	X(rx_wire_drops)
-#define COUNT_ONE(name) + sizeof(((struct vmlx4_port_stats *)NULL)->name)
-_Static_assert(0 PORT_COUNTERS(COUNT_ONE) == sizeof(struct vmlx4_port_stats),
-	"every counter is written");
-
 #define OBJECT_COUNTS(X) \
 	X(contexts) X(pds) X(mrs) X(channels) X(cqs) X(qps) X(wqs) X(tables) X(flows) \
 	X(mr_bytes) X(mrs_registered)
@@ -153,7 +145,7 @@ write_json(struct vmlx4_adapter *adapter, FILE *out)
 		fprintf(out, "%s\n    {\n      \"port\": %u", i == 0 ? "" : ",", port->number);
 #define WRITE_COUNTER(name) \
 		fprintf(out, ",\n      \"%s\": %" PRIu64, #name, port->stats.name);
-		PORT_COUNTERS(WRITE_COUNTER)
+		VMLX4_PORT_COUNTERS(WRITE_COUNTER)
 #undef WRITE_COUNTER
 		fprintf(out, "\n    }");
 	}

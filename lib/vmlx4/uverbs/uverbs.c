@@ -7,6 +7,7 @@
 
 #include "../adapter.h"
 #include "../profile.h"
+#include "../trace/trace.h"
 #include "uverbs.h"
 
 /*
@@ -259,30 +260,41 @@ parse_extended(const struct method *method, const struct ib_uverbs_cmd_hdr *hdr,
 	return cmd->out_len < method->out_size ? -ENOSPC : 0;
 }
 
+/* Find the method and take the command apart. */
+static int
+decode(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_t *buffer,
+	size_t count, const struct method **found, struct vmlx4_cmd *cmd)
+{
+	const struct method *method;
+
+	if ((hdr->command & ~(IB_USER_VERBS_CMD_FLAG_EXTENDED |
+			IB_USER_VERBS_CMD_COMMAND_MASK)) != 0)
+		return -EINVAL;
+	method = find_method(hdr->command);
+	*found = method;
+	if (method == NULL || !offered(ctx->adapter->profile, hdr->command))
+		return -EOPNOTSUPP;
+	if (!ctx->ready && hdr->command != IB_USER_VERBS_CMD_GET_CONTEXT)
+		return -EINVAL;
+	if ((hdr->command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0)
+		return parse_extended(method, hdr, buffer + sizeof(*hdr),
+			count - sizeof(*hdr), cmd);
+	return parse_plain(method, hdr, buffer + sizeof(*hdr), count - sizeof(*hdr), cmd);
+}
+
 static ssize_t
 run(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_t *buffer,
 	size_t count)
 {
 	const struct method *method;
 	struct vmlx4_cmd cmd;
-	int ret;
+	int ret = decode(ctx, hdr, buffer, count, &method, &cmd);
+	const struct vmlx4_cmd *decoded = ret == 0 ? &cmd : NULL;
 
-	if ((hdr->command & ~(IB_USER_VERBS_CMD_FLAG_EXTENDED |
-			IB_USER_VERBS_CMD_COMMAND_MASK)) != 0)
-		return -EINVAL;
-	method = find_method(hdr->command);
-	if (method == NULL || !offered(ctx->adapter->profile, hdr->command))
-		return -EOPNOTSUPP;
-	if (!ctx->ready && hdr->command != IB_USER_VERBS_CMD_GET_CONTEXT)
-		return -EINVAL;
-	if ((hdr->command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0)
-		ret = parse_extended(method, hdr, buffer + sizeof(*hdr),
-			count - sizeof(*hdr), &cmd);
-	else
-		ret = parse_plain(method, hdr, buffer + sizeof(*hdr),
-			count - sizeof(*hdr), &cmd);
+	vmlx4_trace_command(ctx, hdr->command, decoded);
 	if (ret == 0)
 		ret = method->handler(ctx, &cmd);
+	vmlx4_trace_result(ctx, hdr->command, decoded, ret);
 	return ret < 0 ? ret : (ssize_t)count;
 }
 

@@ -56,6 +56,9 @@ defaults(void **state)
 	assert_int_equal(options.mtu, 1500);
 	assert_string_equal(options.stats_file, "");
 	assert_int_equal(options.seed, VMLX4_SEED_DEFAULT);
+	assert_string_equal(options.trace_file, "");
+	assert_int_equal(options.trace_snaplen, 65535);
+	assert_false(options.trace_raw);
 	good("ports=1");
 	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
 }
@@ -81,8 +84,11 @@ every_option(void **state)
 	assert_int_equal(options.cqe_size, 32);
 	assert_true(options.deny_open);
 	assert_int_equal(options.mtu, 9000);
-	good("seed=0xffffffffffffffff");
+	good("seed=0xffffffffffffffff trace=/tmp/t trace-snaplen=0 trace-raw");
 	assert_true(options.seed == UINT64_MAX);
+	assert_string_equal(options.trace_file, "/tmp/t");
+	assert_int_equal(options.trace_snaplen, 0);
+	assert_true(options.trace_raw);
 	good("step strict");
 	assert_true(options.step);
 	assert_int_equal(options.strict, VMLX4_STRICT_FATAL);
@@ -194,6 +200,9 @@ bad_options(void **state)
 	bad("seed=-1", "seed", "-1", "give a number");
 	bad("seed=18446744073709551616", "seed", "1844", "give a number");
 	bad("seed=1x", "seed", "1x", "give a number");
+	bad("trace=", "trace", "\"\"", "file");
+	bad("trace-snaplen=65536", "trace-snaplen", "65536", "0 to 65535");
+	bad("trace-raw=1", "trace-raw", "\"1\"", "no value");
 	bad("ib=3", "ib", "3", "1 to 2");
 	bad("ports=1 ib=2", "ib", "2", "ports=2");
 	bad("ports=1 wire2=loop", "wire2", "2", "ports=2");

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef VMLX4_COUNTERS_H_
+#define VMLX4_COUNTERS_H_
+
+#include "vmlx4.h"
+
+/* The members of struct vmlx4_port_stats, for all who go through them. */
+
+/* Each tells of something that did not go its way. */
+#define VMLX4_DROP_COUNTERS(X) \
+	X(tx_oversize) X(tx_wire_drops) X(tx_errors) X(rx_no_rule) X(rx_no_wqe) \
+	X(rx_oversize) X(rx_dropped_by_rule) X(rx_cq_overrun) X(rx_errors) X(rx_link_down) \
+	X(rx_wire_drops)
+
+#define VMLX4_PORT_COUNTERS(X) \
+	X(tx_frames) X(tx_bytes) X(rx_frames) X(rx_bytes) X(rx_multicast) \
+	VMLX4_DROP_COUNTERS(X)
+
+#define VMLX4_COUNT_ONE(name) + sizeof(((struct vmlx4_port_stats *)NULL)->name)
+_Static_assert(0 VMLX4_PORT_COUNTERS(VMLX4_COUNT_ONE) == sizeof(struct vmlx4_port_stats),
+	"every counter is in the list");
+#undef VMLX4_COUNT_ONE
+
+#endif /* VMLX4_COUNTERS_H_ */
