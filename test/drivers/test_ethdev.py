@@ -70,6 +70,10 @@ def test_other_cards(vmlx4, name, options):
     run(vmlx4, name, *options)
 
 
+def test_a_function_has_no_clock(vmlx4):
+    run(vmlx4, "rx_timestamps_are_not_offered_without_a_clock", "--profile=cx3-vf")
+
+
 def test_all_in_one_process(vmlx4):
     """Nothing that a test leaves behind disturbs the next one."""
     names = [name for name in NAMES if name not in OPTIONS]

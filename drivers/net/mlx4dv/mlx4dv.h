@@ -119,6 +119,7 @@ struct mdv_caps {
 	bool keep_crc;            /* SCATTER_FCS */
 	bool tunnel_csum;         /* ConnectX-3 Pro */
 	bool vf;
+	bool timestamps;          /* of completions, with a clock that can be read */
 };
 
 struct mdv_netdev_stats {
@@ -213,6 +214,9 @@ void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_
 int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
 	struct rte_eth_burst_mode *mode);
 uint64_t mdv_rx_offloads(const struct mdv_priv *priv);
+int mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask);
+void mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on);
+int mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock);
 
 /* mlx4dv_txq.c */
 int mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,

@@ -165,7 +165,7 @@ mdv_dev_start(struct rte_eth_dev *dev)
 	if (ret != 0)
 		goto fail;
 	set_states(dev, MDV_QUEUE_RUNNING, RTE_ETH_QUEUE_STATE_STARTED);
-	dev->rx_pkt_burst = mdv_rx_burst_select(dev);
+	dev->rx_pkt_burst = mdv_rx_burst;
 	dev->tx_pkt_burst = mdv_tx_burst_select(dev);
 	dev->tx_pkt_prepare = mdv_tx_prepare;
 	rte_wmb();
@@ -349,6 +349,9 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rx_burst_mode_get = mdv_rx_burst_mode_get,
 	.tx_burst_mode_get = mdv_tx_burst_mode_get,
 	.get_monitor_addr = mdv_get_monitor_addr,
+	.vlan_offload_set = mdv_vlan_offload_set,
+	.vlan_strip_queue_set = mdv_vlan_strip_queue_set,
+	.read_clock = mdv_read_clock,
 	.flow_ctrl_get = mdv_flow_ctrl_get,
 	.flow_ctrl_set = mdv_flow_ctrl_set,
 	.rss_hash_update = mdv_rss_hash_update,

@@ -147,6 +147,7 @@ read_caps(struct mdv_priv *priv)
 	caps->raw_csum = (attr.orig_attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM) != 0;
 	caps->keep_crc = (attr.raw_packet_caps & IBV_RAW_PACKET_CAP_SCATTER_FCS) != 0;
 	caps->tunnel_csum = caps->part_id == PART_CONNECTX3_PRO;
+	caps->timestamps = attr.completion_timestamp_mask != 0 && attr.hca_core_clock != 0;
 	caps->vf = caps->part_id == PART_CONNECTX3_VF;
 	if (caps->max_table == 0 ||
 	    (attr.rss_caps.supported_qpts & (1u << IBV_QPT_RAW_PACKET)) == 0) {

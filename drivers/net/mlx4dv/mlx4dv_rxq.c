@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_mbuf_dyn.h>
 
 #include <ethdev_driver.h>
 
@@ -21,12 +23,15 @@
 uint64_t
 mdv_rx_offloads(const struct mdv_priv *priv)
 {
-	uint64_t offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH;
+	uint64_t offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH |
+		RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_QINQ_STRIP;
 
 	if (priv->caps.keep_crc)
 		offloads |= RTE_ETH_RX_OFFLOAD_KEEP_CRC;
 	if (priv->caps.raw_csum)
 		offloads |= RTE_ETH_RX_OFFLOAD_CHECKSUM;
+	if (priv->caps.timestamps)
+		offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	return offloads;
 }
 
@@ -121,6 +126,35 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 	return rxq;
 }
 
+/* The mbuf field that timestamps go to is registered by whoever comes first. */
+static int
+set_timestamps(struct mdv_rxq *rxq)
+{
+	int ret;
+
+	if ((rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0)
+		return 0;
+	ret = rte_mbuf_dyn_rx_timestamp_register(&rxq->timestamp_offset, &rxq->timestamp_flag);
+	if (ret == 0)
+		return 0;
+	MDV_PLOG(rxq->priv, ERR, "RX queue %u: no room in mbufs for timestamps: %s", rxq->idx,
+		 rte_strerror(rte_errno));
+	return -rte_errno;
+}
+
+static void
+set_offloads(struct mdv_rxq *rxq)
+{
+	uint64_t offloads = rxq->conf.offloads;
+
+	rxq->crc_len = (offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC) != 0 ? RTE_ETHER_CRC_LEN : 0;
+	rxq->rss_hash = (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0;
+	rxq->csum = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0;
+	rxq->csum_l2tun = rxq->csum && rxq->priv->caps.tunnel_csum;
+	rxq->vlan_strip = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+	rxq->qinq_strip = (offloads & RTE_ETH_RX_OFFLOAD_QINQ_STRIP) != 0;
+}
+
 int
 mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigned int socket,
 	const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
@@ -142,15 +176,14 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	rxq->conf = *conf;
 	rxq->conf.offloads = offloads;
 	rxq->nb_desc_conf = (uint16_t)rte_align32pow2(RTE_MAX(desc, MDV_MIN_DESC));
-	rxq->crc_len = (offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC) != 0 ? RTE_ETHER_CRC_LEN : 0;
-	rxq->rss_hash = (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0;
-	rxq->csum = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0;
-	rxq->csum_l2tun = rxq->csum && priv->caps.tunnel_csum;
+	set_offloads(rxq);
 	set_rearm(rxq);
 	if ((rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0)
 		rxq->ol_flags = RTE_MBUF_F_EXTERNAL;
 	dev->data->rx_queues[idx] = rxq;
 	ret = segments_log2(rxq, dev->data->mtu);
+	if (ret >= 0)
+		ret = set_timestamps(rxq);
 	if (ret >= 0)
 		ret = mdv_mr_rx_setup(rxq);
 	if (ret != 0)
@@ -178,6 +211,32 @@ ring_size(const struct mdv_rxq *rxq)
 }
 
 static int
+create_cq(struct mdv_rxq *rxq, uint32_t cqes)
+{
+	struct mdv_priv *priv = rxq->priv;
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqes,
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	struct ibv_cq_ex *with_timestamps;
+
+	if (rxq->timestamp_flag == 0) {
+		rxq->ibv_cq = ibv_create_cq(priv->ctx, (int)cqes, NULL, NULL, 0);
+	} else {
+		with_timestamps = ibv_create_cq_ex(priv->ctx, &attr);
+		rxq->ibv_cq = with_timestamps != NULL ? ibv_cq_ex_to_cq(with_timestamps) : NULL;
+		/* From the clock of now on, the 48 bits of a CQE say all. */
+		if (rxq->ibv_cq != NULL && mdv_read_clock(priv->dev, &rxq->timestamp) != 0)
+			rxq->timestamp = 0;
+	}
+	if (rxq->ibv_cq != NULL)
+		return 0;
+	MDV_PLOG(priv, ERR, "RX queue %u: ibv_create_cq(%u%s) failed: %s", rxq->idx, cqes,
+		 rxq->timestamp_flag != 0 ? ", timestamps" : "", strerror(errno));
+	return errno != 0 ? -errno : -ENOMEM;
+}
+
+static int
 prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_t mtu)
 {
 	struct mdv_priv *priv = rxq->priv;
@@ -197,13 +256,8 @@ prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_
 	if (rxq->rings == NULL)
 		return -ENOMEM;
 	cqes = (uint32_t)rxq->nb_rings * rxq->nb_desc;
-	rxq->ibv_cq = ibv_create_cq(priv->ctx, (int)cqes, NULL, NULL, 0);
-	if (rxq->ibv_cq == NULL) {
-		MDV_PLOG(priv, ERR, "RX queue %u: ibv_create_cq(%u) failed: %s", rxq->idx, cqes,
-			 strerror(errno));
-		return errno != 0 ? -errno : -ENOMEM;
-	}
-	return 0;
+	mdv_rx_select(rxq);
+	return create_cq(rxq, cqes);
 }
 
 static int
@@ -448,7 +502,59 @@ mdv_rxq_recover(struct mdv_rxq *rxq)
 	return 0;
 }
 
+/* ---- what can change while the queue is polled ---- */
+
+static void
+set_vlan_strip(struct mdv_rxq *rxq, bool on)
+{
+	rxq->vlan_strip = on;
+	mdv_rx_select(rxq);
+}
+
+/* ethdev has put what is wanted into dev_conf. Filters: mlx4dv_rules.c. */
+int
+mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask)
+{
+	uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		struct mdv_rxq *rxq = dev->data->rx_queues[i];
+
+		if (rxq == NULL)
+			continue;
+		if ((mask & RTE_ETH_QINQ_STRIP_MASK) != 0)
+			rxq->qinq_strip = (offloads & RTE_ETH_RX_OFFLOAD_QINQ_STRIP) != 0;
+		if ((mask & (RTE_ETH_VLAN_STRIP_MASK | RTE_ETH_QINQ_STRIP_MASK)) != 0)
+			set_vlan_strip(rxq, (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0);
+	}
+	return 0;
+}
+
+void
+mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on)
+{
+	if (dev->data->rx_queues[idx] != NULL)
+		set_vlan_strip(dev->data->rx_queues[idx], on != 0);
+}
+
 /* ---- information ---- */
+
+/* Cycles of the clock that timestamps count in. */
+int
+mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	int ret;
+
+	if (!priv->caps.timestamps)
+		return -ENOTSUP; /* a virtual function has no clock page */
+	ret = ibv_query_rt_values_ex(priv->ctx, &values);
+	if (ret == 0)
+		*clock = (uint64_t)values.raw_clock.tv_nsec;
+	return -ret;
+}
 
 void
 mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info)

@@ -74,8 +74,13 @@ struct mdv_rxq_stats {
 	uint64_t recoveries;      /* times the queue was brought back to life */
 };
 
+struct mdv_rxq;
+/* Up to n packets, of a queue that runs and has completions. */
+typedef uint16_t (*mdv_rx_receive_t)(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
+
 struct mdv_rxq {
 	/* Read in every burst. */
+	mdv_rx_receive_t receive; /* by mdv_rx_select(); atomic */
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	struct mdv_rx_ring *rings;
@@ -94,10 +99,15 @@ struct mdv_rxq {
 	bool rss_hash;            /* RX_OFFLOAD_RSS_HASH */
 	bool csum;                /* RX_OFFLOAD_CHECKSUM */
 	bool csum_l2tun;
+	bool vlan_strip;          /* RX_OFFLOAD_VLAN_STRIP, of this queue at present */
+	bool qinq_strip;          /* RX_OFFLOAD_QINQ_STRIP */
 	bool dead;                /* a completion of this burst proved it */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */
 	struct mdv_rxq_stats stats;
+	uint64_t timestamp_flag;  /* the dynamic flag, or 0: no timestamps */
+	uint64_t timestamp;       /* the latest, in cycles of the adapter's clock */
+	int timestamp_offset;     /* of the dynamic field */
 
 	/* Not touched in bursts. */
 	struct mdv_priv *priv;
@@ -172,10 +182,10 @@ struct mdv_txq {
 
 /* mlx4dv_rx.c */
 uint16_t mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
-uint16_t mdv_rx_burst_offloads(void *rxq, struct rte_mbuf **pkts, uint16_t n);
-uint16_t mdv_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
-/* The function for the device's configuration, once its queues exist. */
-eth_rx_burst_t mdv_rx_burst_select(struct rte_eth_dev *dev);
+/* How the queue receives, by its offloads and segments; also while it is polled. */
+void mdv_rx_select(struct mdv_rxq *rxq);
+/* mlx4dv_rx_scatter.c */
+uint16_t mdv_rx_receive_scattered(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
 
 /* mlx4dv_rx_ring.c */
 static inline uint16_t
