@@ -202,7 +202,9 @@ static const struct option {
 		"  tap:NAME                a TAP interface, made if absent (CAP_NET_ADMIN)\n"
 		"  packet:INTERFACE        an existing interface, e.g. a veth (CAP_NET_RAW)\n"
 		"  unix:PATH               an adapter in another process, over a socket\n"
-		"  shm:NAME                the same over shared memory, which is fastest" },
+		"  shm:NAME                the same over shared memory, which is fastest\n"
+		"Behind it rate=10G (or profile), delay=5us and jitter=1us slow the wire down,\n"
+		"e.g. shm:cable,rate=40G,delay=1us." },
 	{ "wire1", "SPEC", NEEDS_VALUE, option_wire1,
 		"The wire of port 1 alone; a port left without a wire then gets loop." },
 	{ "wire2", "SPEC", NEEDS_VALUE, option_wire2, "The wire of port 2 alone." },

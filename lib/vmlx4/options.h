@@ -28,12 +28,20 @@ enum vmlx4_wire_kind {
 	VMLX4_WIRE_SHM,    /* …or shared memory */
 };
 
+/* How a wire is slowed down; zeroes: not at all. */
+struct vmlx4_shape {
+	uint64_t rate;           /* bit/s, preamble and gap included */
+	bool rate_of_port;       /* the profile's speed instead */
+	uint64_t delay, jitter;  /* ns */
+};
+
 struct vmlx4_wire_spec {
 	enum vmlx4_wire_kind kind;
 	char ifname[IFNAMSIZ];   /* tap, packet */
 	char pcap_in[PATH_MAX];  /* "" for none */
 	char pcap_out[PATH_MAX];
 	char name[VMLX4_WIRE_NAME_MAX]; /* unix, shm */
+	struct vmlx4_shape shape;
 };
 
 enum vmlx4_strict {

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "options_parser.h"
+
+#define RATE_MIN 10000u
+#define RATE_MAX 400000000000u
+#define DELAY_MAX 10000000000u
+#define QUANTITY_MAX 1000000000000u
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
 
 static int
 parse_ifname(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
@@ -72,10 +83,82 @@ parse_pcap(struct option_parser *parser, const char *value, struct vmlx4_wire_sp
 	return 0;
 }
 
+/* A whole number and a unit of the table; 0 or -EINVAL. */
 static int
-parse_wire_spec(struct option_parser *parser, const char *value, struct vmlx4_wire_spec *wire)
+parse_quantity(const char *text, const struct unit *units, uint64_t *result)
 {
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || text[0] < '0' || text[0] > '9' || number > 1000000000000)
+		return -EINVAL;
+	for (; units->name != NULL; units++) {
+		if (strcmp(end, units->name) != 0)
+			continue;
+		*result = number * units->factor;
+		return number > QUANTITY_MAX / units->factor ? -EINVAL : 0;
+	}
+	return -EINVAL;
+}
+
+static int
+parse_shape_word(const char *word, struct vmlx4_shape *shape)
+{
+	static const struct unit rates[] = { { "", 1 }, { "K", 1000 }, { "M", 1000000 },
+		{ "G", 1000000000 }, { NULL, 0 } };
+	static const struct unit times[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 },
+		{ "s", 1000000000 }, { NULL, 0 } };
+	uint64_t *time = word[0] == 'd' ? &shape->delay : &shape->jitter;
+
+	if (strcmp(word, "rate=profile") == 0) {
+		shape->rate_of_port = true;
+		return 0;
+	}
+	if (word[0] == 'r')
+		return parse_quantity(word + strlen("rate="), rates, &shape->rate) < 0 ||
+			shape->rate < RATE_MIN || shape->rate > RATE_MAX ? -EINVAL : 0;
+	return parse_quantity(strchr(word, '=') + 1, times, time) < 0 ||
+		*time > DELAY_MAX ? -EINVAL : 0;
+}
+
+/* Take ",rate=…", ",delay=…" and ",jitter=…" off the end of the text. */
+static int
+parse_shape(struct option_parser *parser, const char *value, char *text,
+	struct vmlx4_shape *shape)
+{
+	static const char * const keys[] = { ",rate=", ",delay=", ",jitter=" };
+	char *comma;
+	size_t i;
+
+	while ((comma = strrchr(text, ',')) != NULL) {
+		for (i = 0; i < 3 && strncmp(comma, keys[i], strlen(keys[i])) != 0; i++)
+			;
+		if (i == 3)
+			break;
+		if (parse_shape_word(comma + 1, shape) < 0)
+			return option_fail(parser, value, i == 0 ?
+				"give a rate in bit/s from 10K to 400G, e.g. rate=10G, or "
+				"rate=profile" :
+				"give a time of up to 10s with its unit (ns, us, ms, s), e.g. "
+				"delay=5us");
+		*comma = '\0';
+	}
+	return 0;
+}
+
+static int
+parse_wire_spec(struct option_parser *parser, const char *whole, struct vmlx4_wire_spec *wire)
+{
+	char value[2 * PATH_MAX + 64];
+
 	memset(wire, 0, sizeof(*wire));
+	if (strlen(whole) >= sizeof(value))
+		return option_fail(parser, whole, "this is too long: use shorter file names");
+	strcpy(value, whole);
+	if (parse_shape(parser, whole, value, &wire->shape) < 0)
+		return -EINVAL;
 	if (strcmp(value, "loop") == 0) {
 		wire->kind = VMLX4_WIRE_LOOP;
 		return 0;

@@ -17,6 +17,22 @@ vmlx4_wire_open_t vmlx4_wire_packet_open;
 vmlx4_wire_open_t vmlx4_wire_unix_open;
 vmlx4_wire_open_t vmlx4_wire_shm_open;
 
+/* ---- shape.c: a rate and a delay for any kind of wire ---- */
+
+/* After the wire was opened. 0, or -ENOMEM. */
+int vmlx4_shape_attach(struct vmlx4_wire *wire, const struct vmlx4_shape *shape);
+/* A host's interface does not shape what it sends: do that to what arrives, too. */
+void vmlx4_shape_store_arrivals(struct vmlx4_wire *wire);
+/* Take what arrived over a slowed-down wire of a TAP or packet socket. */
+void vmlx4_shape_arrived(struct vmlx4_wire *wire, const uint8_t *frame, size_t length);
+/*
+ * A replay is not stored but paced: may the next frame come? After it came,
+ * charge it; when the receiver was not ready for it, begin anew.
+ */
+bool vmlx4_shape_may_come(struct vmlx4_wire *wire);
+void vmlx4_shape_came(struct vmlx4_wire *wire, size_t length);
+void vmlx4_shape_pause(struct vmlx4_wire *wire);
+
 /* ---- netif.c: the host's interface at the other end of a TAP or packet wire ---- */
 
 struct vmlx4_netif {

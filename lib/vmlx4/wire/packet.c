@@ -119,7 +119,7 @@ deliver(void *arg, uint8_t *frame, size_t length)
 {
 	struct packet *packet = arg;
 
-	vmlx4_port_receive(packet->wire.port, frame, length);
+	vmlx4_wire_deliver(&packet->wire, frame, length);
 	packet->delivered++;
 }
 

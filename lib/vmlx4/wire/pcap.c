@@ -201,12 +201,15 @@ pcap_wire_poll(struct vmlx4_wire *wire, unsigned int budget)
 
 	if (pw->in == NULL || !receiver_ready(pw))
 		return 0;
-	while (count < budget && next_frame(pw)) {
+	while (count < budget && next_frame(pw) && vmlx4_shape_may_come(wire)) {
 		const struct vmlx4_port_stats before = wire->port->stats;
 
 		vmlx4_port_receive(wire->port, pw->frame, pw->header->caplen);
-		if (undelivered(pw, &before))
+		if (undelivered(pw, &before)) {
+			vmlx4_shape_pause(wire);
 			break;
+		}
+		vmlx4_shape_came(wire, pw->header->caplen);
 		pw->frame = NULL;
 		count++;
 	}

@@ -53,7 +53,7 @@ tap_poll(struct vmlx4_wire *wire, unsigned int budget)
 			tap->deleted = length < 0 && errno == EBADFD;
 			break;
 		}
-		vmlx4_port_receive(wire->port, tap->frame, length);
+		vmlx4_wire_deliver(wire, tap->frame, length);
 	}
 	return count;
 }

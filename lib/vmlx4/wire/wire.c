@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../hca/hca.h"
 #include "backends.h"
 
-struct vmlx4_wire *
-vmlx4_wire_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
+static struct vmlx4_wire *
+open_proper(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
 	size_t error_size)
 {
 	switch (spec->kind) {
@@ -28,6 +30,24 @@ vmlx4_wire_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, cha
 	return NULL;
 }
 
+struct vmlx4_wire *
+vmlx4_wire_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
+	size_t error_size)
+{
+	struct vmlx4_wire *wire = open_proper(spec, port, error, error_size);
+
+	if (wire == NULL || port == NULL)
+		return wire;
+	if (vmlx4_shape_attach(wire, &spec->shape) < 0) {
+		snprintf(error, error_size, "wire: %s", strerror(ENOMEM));
+		wire->ops->close(wire);
+		return NULL;
+	}
+	if (spec->kind == VMLX4_WIRE_TAP || spec->kind == VMLX4_WIRE_PACKET)
+		vmlx4_shape_store_arrivals(wire);
+	return wire;
+}
+
 void
 vmlx4_wire_close(struct vmlx4_wire *wire)
 {
@@ -45,5 +65,8 @@ vmlx4_wire_forked(struct vmlx4_wire *wire)
 void
 vmlx4_wire_deliver(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 {
-	vmlx4_port_receive(wire->port, frame, length);
+	if (wire->shaper != NULL)
+		vmlx4_shape_arrived(wire, frame, length);
+	else
+		vmlx4_port_receive(wire->port, frame, length);
 }

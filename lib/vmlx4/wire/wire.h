@@ -48,11 +48,13 @@ struct vmlx4_wire {
 	const struct vmlx4_wire_ops *ops;
 	struct vmlx4_port *port;
 	int fd;              /* shows events when poll has something to do, or -1 */
+	struct vmlx4_shaper *shaper; /* shape.c; NULL: as fast as can be */
 	short events;        /* beside POLLIN: POLLOUT while it waits for room */
 };
 
 /* Bits of port->tx_hold: who makes the send queues of a port wait. */
 #define VMLX4_HOLD_WIRE 1u
+#define VMLX4_HOLD_SHAPER 2u
 
 /*
  * Open the wire of a port (NULL to only check that it could be opened, as the

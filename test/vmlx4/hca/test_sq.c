@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "card.h"
+#include "wire/backends.h"
 #include "frames.h"
 
 /*
@@ -409,6 +410,60 @@ test_any_doorbell_wakes_all(void **state)
 	tx_free(tx);
 }
 
+/* A port whose wire has no room: its send queues wait, and go on where they were. */
+static void
+test_hold(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_FATAL, 128, 6);
+	struct vmlx4_port *port = tx->qp->sq.port;
+	unsigned int i;
+
+	(void)state;
+	port->tx_hold = VMLX4_HOLD_WIRE;
+	for (i = 0; i < 3; i++)
+		card_post(tx->qp, i, 0x0e, tx->card.arena, 100 + i);
+	for (i = 0; i < 3; i++)
+		card_ring(&tx->card, tx->qp);
+	vmlx4_engine_audit(tx->card.adapter);
+	assert_int_equal(card_sent.count, 0);
+	assert_int_equal(tx->cq->pi, 0);
+	port->tx_hold = 0;
+	vmlx4_engine_pass(tx->card.adapter, 0);
+	assert_int_equal(card_sent.count, 3);
+	assert_int_equal(tx->cq->pi, 3);
+	tx_free(tx);
+}
+
+/* With a rate the queue is executed no faster than its frames leave. */
+static void
+test_rate(void **state)
+{
+	struct tx *tx = tx_new(VMLX4_STRICT_FATAL, 128, 6);
+	struct vmlx4_shape shape = { .rate = 1000000000 };
+	struct vmlx4_adapter *adapter = tx->card.adapter;
+	unsigned int i, done;
+
+	(void)state;
+	assert_int_equal(vmlx4_shape_attach(adapter->ports[0].wire, &shape), 0);
+	for (i = 0; i < 20; i++)
+		card_post(tx->qp, i, 0x0e, tx->card.arena, 8168);
+	adapter->ports[0].netdev.mtu = 9000;
+	adapter->ports[0].tx_tap = NULL; /* its frames are shorter */
+	card_ring(&tx->card, tx->qp);
+	/* Eight of 8 KiB on the wire fill the FIFO, one more is being sent. */
+	assert_int_equal(tx->cq->pi, 9);
+	for (done = 10; done <= 20; done++) {
+		adapter->time.stepped += 65535;
+		vmlx4_engine_pass(adapter, 0);
+		assert_int_equal(tx->cq->pi, done - 1);
+		adapter->time.stepped++;
+		vmlx4_engine_pass(adapter, 0);
+		assert_int_equal(tx->cq->pi, done);
+	}
+	assert_int_equal(adapter->ports[0].stats.tx_wire_drops, 0);
+	tx_free(tx);
+}
+
 int
 main(void)
 {
@@ -425,6 +480,8 @@ main(void)
 		cmocka_unit_test(test_error_then_flush),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_any_doorbell_wakes_all),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,40 @@ pcap_file_names(void **state)
 }
 
 static void
+shapes_of_wires(void **state)
+{
+	(void)state;
+	good("wire1=loop,rate=40G,delay=1us wire2=pcap:in=a,b,out=c,jitter=3ns,rate=profile");
+	assert_int_equal(options.wire[0].kind, VMLX4_WIRE_LOOP);
+	assert_true(options.wire[0].shape.rate == 40000000000);
+	assert_int_equal(options.wire[0].shape.delay, 1000);
+	assert_int_equal(options.wire[0].shape.jitter, 0);
+	assert_string_equal(options.wire[1].pcap_in, "a,b");
+	assert_string_equal(options.wire[1].pcap_out, "c");
+	assert_true(options.wire[1].shape.rate_of_port);
+	assert_int_equal(options.wire[1].shape.jitter, 3);
+	good("wire=shm:x,y,delay=10s ports=1");
+	assert_string_equal(options.wire[0].name, "x,y");
+	assert_true(options.wire[0].shape.delay == 10000000000);
+	good("wire=back-to-back,rate=10K");
+	assert_int_equal(options.wire[1].shape.rate, 10000);
+	good("wire=loop,rate=25000000");
+	assert_int_equal(options.wire[0].shape.rate, 25000000);
+	bad("wire=loop,rate=", "wire", "loop,rate=", "from 10K to 400G");
+	bad("wire=loop,rate=0", "wire", "rate=0", "from 10K to 400G");
+	bad("wire=loop,rate=9999", "wire", "rate=9999", "from 10K to 400G");
+	bad("wire=loop,rate=401G", "wire", "rate=401G", "from 10K to 400G");
+	bad("wire=loop,rate=18446744073709551616G", "wire", "loop", "from 10K to 400G");
+	bad("wire=loop,rate=-1G", "wire", "rate=-1G", "from 10K to 400G");
+	bad("wire=loop,rate=1g", "wire", "rate=1g", "from 10K to 400G");
+	bad("wire=loop,delay=5", "wire", "delay=5", "with its unit");
+	bad("wire=loop,delay=11s", "wire", "delay=11s", "up to 10s");
+	bad("wire=loop,jitter=x", "wire", "jitter=x", "with its unit");
+	bad("wire=loop,rate=1G,speed=1", "wire", "speed=1", "use loop");
+	bad("wire=tap:,rate=1G", "wire", "tap:", "name of a network interface");
+}
+
+static void
 names_of_wires(void **state)
 {
 	char text[256];
@@ -323,6 +357,7 @@ main(void)
 		cmocka_unit_test(wires_of_both_ports),
 		cmocka_unit_test(pcap_file_names),
 		cmocka_unit_test(names_of_wires),
+		cmocka_unit_test(shapes_of_wires),
 		cmocka_unit_test(quoted_values),
 		cmocka_unit_test(bad_options),
 		cmocka_unit_test(bad_wires),
