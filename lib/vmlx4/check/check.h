@@ -15,6 +15,7 @@ struct vmlx4_adapter;
 /* One rule of the contract between driver and adapter; told in rule_texts.c. */
 enum vmlx4_rule {
 	VMLX4_RULE_LKEY,            /* the lkey covers the buffer */
+	VMLX4_RULE_MR_UNMAPPED,     /* registered memory stays mapped */
 	VMLX4_RULE_SQ_OWNERSHIP,    /* owner bit of the pass the WQE lies in */
 	VMLX4_RULE_SQ_STAMP,        /* chunks ahead of the posted WQEs are stamped */
 	VMLX4_RULE_SQ_HEADROOM,     /* 2 KiB + one stride stay unposted */

@@ -17,6 +17,15 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"verbs: access rules of memory regions; PRM: local protection error.",
 		"every segment that is read or written is looked up: key, PD, range, access.",
 	},
+	[VMLX4_RULE_MR_UNMAPPED] = {
+		"mr-unmapped",
+		"Memory of an MR, a queue or a doorbell record stays mapped, as writable as it\n"
+		"was, until the object is destroyed.",
+		"verbs: a kernel pins those pages; a program that unmaps them no longer shares\n"
+		"them with the card, which goes on with the old ones.",
+		"the adapter faults on it. The queue gets a local protection error where a card\n"
+		"would go on; memory that was mapped anew is not noticed.",
+	},
 	[VMLX4_RULE_SQ_OWNERSHIP] = {
 		"sq-ownership",
 		"The owner bit of a send WQE is that of the pass over the ring its first stride\n"

@@ -112,8 +112,9 @@ vmlx4_inject_deliver(struct vmlx4_adapter *adapter, unsigned int budget)
 	unsigned int n;
 
 	for (n = 0; n < budget && (one = STAILQ_FIRST(list)) != NULL; n++) {
-		STAILQ_REMOVE_HEAD(list, next);
+		/* In the list until it is through: a fault (guard.h) does not lose it. */
 		vmlx4_port_receive(one->port, one->frame, one->length);
+		STAILQ_REMOVE_HEAD(list, next);
 		free(one);
 	}
 	return n;

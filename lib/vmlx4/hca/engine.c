@@ -181,10 +181,16 @@ engine_audit(struct vmlx4_adapter *adapter, uint64_t now)
 	}
 }
 
+static void
+audit_run(void *adapter)
+{
+	engine_audit(adapter, vmlx4_time(adapter));
+}
+
 void
 vmlx4_engine_audit(struct vmlx4_adapter *adapter)
 {
-	engine_audit(adapter, vmlx4_time(adapter));
+	vmlx4_guarded(adapter, audit_run, adapter);
 }
 
 static void
@@ -218,8 +224,10 @@ run_queues(struct vmlx4_context *ctx, unsigned int budget)
 		share = budget - done;
 		if (share > SQ_BUDGET)
 			share = SQ_BUDGET;
+		ctx->adapter->tx_active = qp;
 		if (share != 0)
 			done += vmlx4_sq_run(qp, share);
+		ctx->adapter->tx_active = NULL;
 		left |= qp->sq.pending;
 	}
 	ctx->scan = left;
@@ -242,7 +250,7 @@ poll_wires(struct vmlx4_adapter *adapter, unsigned int budget)
 }
 
 unsigned int
-vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
+vmlx4_engine_pass_unguarded(struct vmlx4_adapter *adapter, unsigned int budget)
 {
 	struct vmlx4_engine *engine = adapter->engine;
 	struct vmlx4_context *ctx;
@@ -409,8 +417,10 @@ engine_spawn(struct vmlx4_engine *engine)
 		vmlx4_placement_init(&engine->placement, &initial_cpus);
 		engine->placed = true;
 	}
-	/* The program's signals are for its own threads. */
+	/* The program's signals are for its own threads, but for those of guard.c. */
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&engine->thread, &attr, engine_main, engine);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -426,6 +436,7 @@ vmlx4_engine_start(struct vmlx4_adapter *adapter)
 
 	if (engine == NULL)
 		return -ENOMEM;
+	vmlx4_guard_install();
 	engine->adapter = adapter;
 	STAILQ_INIT(&engine->injected);
 	adapter->engine = engine;

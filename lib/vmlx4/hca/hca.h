@@ -155,6 +155,7 @@ struct vmlx4_sq {
 		uint64_t since;    /* …and when first, in ns; 0: it moved */
 	} idle;
 	bool cq_blocked;       /* stopped until its CQ has room */
+	bool careful;          /* one WQE at a time: it met memory that is gone */
 	struct vmlx4_cq *cq;
 	struct vmlx4_port *port;
 	struct vmlx4_sq_check *check; /* what the contract checker remembers, or NULL */
@@ -316,6 +317,10 @@ struct vmlx4_adapter {
 
 	struct vmlx4_engine *engine;
 	struct vmlx4_time time;
+	struct vmlx4_qp *tx_active;   /* whose send queue is being executed, or NULL */
+	struct vmlx4_rq *rx_active;   /* which took a frame last */
+	bool rx_burst;                /* it is one of a burst (rx_burst.c)… */
+	bool rx_lost;                 /* …and met a buffer that is gone */
 	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;
 	unsigned int violations_of[VMLX4_RULES]; /* the same, by rule */

@@ -12,6 +12,7 @@
 #include "../check/check.h"
 #include "../check/sq_check.h"
 #include "../trace/trace.h"
+#include "guard.h"
 #include "hca.h"
 #include "hw.h"
 #include "parse.h"
@@ -88,6 +89,14 @@ uint64_t vmlx4_sum_pseudo(const uint8_t *frame, const struct vmlx4_parsed *parse
 	uint8_t protocol, uint32_t length);
 /* Ethernet FCS in the order of the wire. */
 uint32_t vmlx4_fcs(const uint8_t *data, size_t length);
+
+/* ---- sq.c, rq.c: for unmapped.c ---- */
+
+/* The WQE at the head met a buffer that is gone. */
+void vmlx4_sq_lost_buffer(struct vmlx4_qp *qp);
+void vmlx4_rq_lost_buffer(struct vmlx4_port *port, struct vmlx4_rq *rq);
+/* The WQE at the head was left in the middle by the fault of a receiver. */
+void vmlx4_sq_skip(struct vmlx4_qp *qp);
 
 /* ---- mr.c ---- */
 
@@ -195,6 +204,8 @@ void vmlx4_engine_kick(struct vmlx4_context *ctx);
 uint64_t vmlx4_now_ns(void);
 /* Nothing moves for a while: the wires may flush, and ask to be woken. */
 void vmlx4_wires_idle(struct vmlx4_adapter *adapter);
+/* A pass, and who calls it sees to memory that is gone (unmapped.c). */
+unsigned int vmlx4_engine_pass_unguarded(struct vmlx4_adapter *adapter, unsigned int budget);
 /* Look at the queues that no doorbell announced. */
 void vmlx4_engine_audit(struct vmlx4_adapter *adapter);
 /* Drop frames injected and not received yet (control.c). */

@@ -209,6 +209,14 @@ rq_injected(struct vmlx4_port *port, struct vmlx4_rq *rq, uint8_t syndrome)
 }
 
 void
+vmlx4_rq_lost_buffer(struct vmlx4_port *port, struct vmlx4_rq *rq)
+{
+	const struct vmlx4_unknowns *unknowns = vmlx4_unknowns(port->adapter);
+
+	rq_fault(port, rq, (uint8_t)unknowns->rx_prot_syndrome, unknowns->rx_prot_fatal != 0);
+}
+
+void
 vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	const uint8_t *frame, size_t length, const struct vmlx4_parsed *parsed,
 	uint32_t hash)
@@ -234,6 +242,7 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 		return;
 	}
 	rq_prefetch(rq);
+	port->adapter->rx_active = rq; /* for unmapped.c */
 	wqe = rq_wqe(rq, rq->ci);
 	vmlx4_trace_rqe(port, rq, wqe, length);
 	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :

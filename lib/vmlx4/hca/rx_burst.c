@@ -62,9 +62,9 @@ sum_packet(const uint8_t *p, size_t length, uint64_t sum)
 	return sum;
 }
 
-bool
-vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
-	uint16_t *checksum)
+/* Part of the loop over a burst, and too long for the compiler to see that. */
+static inline bool __attribute__((always_inline))
+plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *checksum)
 {
 	const uint8_t *ip = frame + L3;
 	uint64_t sum, addresses;
@@ -95,6 +95,13 @@ vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
 	return true;
 }
 
+bool
+vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
+	uint16_t *checksum)
+{
+	return plain_status(frame, length, status, checksum);
+}
+
 /* ---- one frame ---- */
 
 /* What stays the same from frame to frame. */
@@ -103,7 +110,6 @@ struct receiver {
 	struct vmlx4_adapter *adapter;
 	const struct vmlx4_pd *pd;  /* of the cached MR */
 	struct vmlx4_mr_cache mr;
-	uint64_t frames, bytes;     /* to be counted */
 	bool strict;
 };
 
@@ -152,7 +158,7 @@ copy_frame(uint8_t *to, const uint8_t *frame, size_t length)
 }
 
 /* Copy and CQE. False: the general way, nothing has happened. */
-static inline bool
+static inline bool __attribute__((always_inline))
 put_frame(struct receiver *rx, struct vmlx4_rq *rq, const uint8_t *frame, size_t length,
 	uint32_t status, uint16_t checksum, uint32_t hash)
 {
@@ -168,6 +174,7 @@ put_frame(struct receiver *rx, struct vmlx4_rq *rq, const uint8_t *frame, size_t
 	if (likely((uint16_t)(rq->posted - rq->ci) > BUFFERS_AHEAD))
 		vmlx4_prefetch_write((const void *)(uintptr_t)
 			be64toh(rq_segment(rq, rq->ci + BUFFERS_AHEAD)->addr));
+	rx->adapter->rx_active = rq; /* for unmapped.c */
 	copy_frame(to, frame, length);
 	smac = vmlx4_be16(frame + 6);
 	vmlx4_cq_put(cq, &(struct vmlx4_cqe_words){ .word = {
@@ -177,8 +184,6 @@ put_frame(struct receiver *rx, struct vmlx4_rq *rq, const uint8_t *frame, size_t
 		vmlx4_cqe_last(cq, rq->ci, checksum, VMLX4_HW_CQE_OP_RECV),
 	} });
 	rq->ci++;
-	rx->frames++;
-	rx->bytes += length;
 	if (unlikely(cq->channel != NULL))
 		vmlx4_cq_check_arm(cq);
 	return true;
@@ -196,7 +201,7 @@ static const struct vmlx4_parsed plain_parsed[2] = {
 	{ .l3 = VMLX4_L3_IPV4, .l3_offset = L3, .l4 = VMLX4_L4_TCP, .l4_offset = L4 },
 };
 
-static inline bool
+static inline bool __attribute__((always_inline))
 receive_plain(struct receiver *rx, const uint8_t *frame, size_t length)
 {
 	struct vmlx4_port *port = rx->port;
@@ -208,7 +213,7 @@ receive_plain(struct receiver *rx, const uint8_t *frame, size_t length)
 
 	if (unlikely(flow == NULL || port->steering.mac != mac_word(frame) ||
 	    length > vmlx4_port_max_frame(port)) ||
-	    !vmlx4_rx_plain_status(frame, length, &status, &checksum))
+	    !plain_status(frame, length, &status, &checksum))
 		return false;
 	qp = flow->qp;
 	rq = &qp->rq;
@@ -225,9 +230,20 @@ receive_plain(struct receiver *rx, const uint8_t *frame, size_t length)
 	return put_frame(rx, rq, frame, length, status, checksum, hash);
 }
 
-void
-vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst)
+/* A burst on its way; a fault leaves the loop, so what counts is not on its stack. */
+struct arriving {
+	struct vmlx4_port *port;
+	const struct vmlx4_burst *burst;
+	volatile unsigned int at;  /* the frame at hand */
+	uint32_t elsewhere;        /* bit i: the i-th frame did not go the short way */
+};
+
+static void
+receive_run(void *arg)
 {
+	struct arriving *arriving = arg;
+	struct vmlx4_port *port = arriving->port;
+	const struct vmlx4_burst *burst = arriving->burst;
 	struct receiver rx = {
 		.port = port, .adapter = port->adapter, .strict = vmlx4_strict(port->adapter),
 	};
@@ -235,9 +251,43 @@ vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burs
 		port->fail[VMLX4_FAULT_RX].count == 0 && vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
-	for (i = 0; i < burst->count; i++)
-		if (unlikely(!plain || !receive_plain(&rx, burst->frame[i], burst->length[i])))
-			vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
-	port->stats.rx_frames += rx.frames;
-	port->stats.rx_bytes += rx.bytes;
+	for (i = arriving->at; i < burst->count; i++) {
+		arriving->at = i;
+		if (likely(plain && receive_plain(&rx, burst->frame[i], burst->length[i])))
+			continue;
+		arriving->elsewhere |= 1u << i;
+		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
+	}
+}
+
+/* Those of the burst that went the short way. */
+static void
+count_plain(const struct arriving *arriving)
+{
+	uint32_t frames = (uint32_t)((1ull << arriving->burst->count) - 1);
+	struct vmlx4_port_stats *stats = &arriving->port->stats;
+
+	for (frames &= ~arriving->elsewhere; frames != 0; frames &= frames - 1) {
+		stats->rx_frames++;
+		stats->rx_bytes += arriving->burst->length[__builtin_ctz(frames)];
+	}
+}
+
+void
+vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst)
+{
+	struct arriving arriving = { .port = port, .burst = burst };
+	struct vmlx4_adapter *adapter = port->adapter;
+
+	adapter->rx_burst = true;
+	while (!vmlx4_guarded(adapter, receive_run, &arriving)) {
+		/* Of a buffer: that frame is lost. Of a queue: it finds it dead now. */
+		if (!adapter->rx_lost)
+			continue;
+		adapter->rx_lost = false;
+		arriving.elsewhere |= 1u << arriving.at;
+		arriving.at++;
+	}
+	adapter->rx_burst = false;
+	count_plain(&arriving);
 }

@@ -57,6 +57,7 @@ vmlx4_sq_reset(struct vmlx4_qp *qp)
 	sq->error = false;
 	sq->pending = false;
 	sq->cq_blocked = false;
+	sq->careful = false;
 }
 
 void
@@ -352,6 +353,45 @@ sq_next(struct vmlx4_qp *qp, bool strict)
 	}
 	sq_prefetch(sq);
 	return sq_step(qp, wqe, dw0, strict);
+}
+
+/* ---- a WQE that was left in the middle (unmapped.c) ---- */
+
+static uint32_t
+sq_head_strides(const struct vmlx4_sq *sq)
+{
+	const uint8_t *wqe = sq_wqe(sq, sq->ci);
+
+	return sq_strides(sq, (vmlx4_be32(wqe + 4) & VMLX4_HW_DS) * 16);
+}
+
+void
+vmlx4_sq_lost_buffer(struct vmlx4_qp *qp)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+
+	if (sq->live)
+		sq_fault(qp, vmlx4_be32(sq_wqe(sq, sq->ci)), sq_head_strides(sq),
+			VMLX4_HW_SYN_LOC_PROT);
+}
+
+void
+vmlx4_sq_skip(struct vmlx4_qp *qp)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+	const uint8_t *wqe = sq_wqe(sq, sq->ci);
+	bool signaled = (vmlx4_be32(wqe + 8) & VMLX4_HW_CQE_ALWAYS) == VMLX4_HW_CQE_ALWAYS;
+
+	if (!sq->live)
+		return;
+	/* What of it did not arrive was lost behind the port. */
+	sq->port->stats.tx_wire_drops++;
+	if (signaled && !sq_complete(qp, vmlx4_be32(wqe) & VMLX4_HW_OPCODE)) {
+		qp->state = IBV_QPS_ERR;
+		vmlx4_sq_error(qp);
+		return;
+	}
+	sq->ci += sq_head_strides(sq);
 }
 
 unsigned int

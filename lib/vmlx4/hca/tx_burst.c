@@ -73,6 +73,25 @@ glean(struct vmlx4_qp *qp, unsigned int budget, bool strict, struct gleaned *out
 	return true;
 }
 
+/*
+ * Meet a frame that is gone (guard.h) before any is out, and with the queue still
+ * at the first one.
+ */
+static void
+touch(const struct vmlx4_burst *burst)
+{
+	unsigned int i;
+
+	for (i = 0; i < burst->count; i++) {
+		const uint8_t *frame = burst->frame[i], *last = frame + burst->length[i] - 1;
+
+		__atomic_load_n(frame, __ATOMIC_RELAXED);
+		for (; last - frame >= VMLX4_PAGE; frame += VMLX4_PAGE)
+			__atomic_load_n(frame + VMLX4_PAGE, __ATOMIC_RELAXED);
+		__atomic_load_n(last, __ATOMIC_RELAXED);
+	}
+}
+
 /* One after the other: the CQ is special, or filled up meanwhile. */
 static void
 complete_general(struct vmlx4_qp *qp, uint16_t index)
@@ -129,11 +148,15 @@ vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn
 	struct gleaned burst;
 
 	*torn = false;
-	if (!vmlx4_port_bursts(port) || vmlx4_unknowns(port->adapter)->tx_cq_full_stalls)
+	if (!vmlx4_port_bursts(port) || vmlx4_unknowns(port->adapter)->tx_cq_full_stalls ||
+			qp->sq.careful)
 		return 0;
 	*torn = !glean(qp, budget < VMLX4_BURST ? budget : VMLX4_BURST, strict, &burst);
 	if (burst.frames.count == 0)
 		return 0;
+	qp->sq.ci = first;
+	touch(&burst.frames);
+	qp->sq.ci = first + burst.frames.count;
 	port->wire->ops->send_burst(port->wire, &burst.frames);
 	count_sent(port, &burst.frames);
 	if (burst.signaled != 0)

@@ -3,7 +3,6 @@
 /* It would turn the definition of open64() into a second open(). */
 #undef _FILE_OFFSET_BITS
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -22,6 +21,7 @@
 #include "../adapter.h"
 #include "../sysfs/sysfs.h"
 #include "../uverbs/uverbs.h"
+#include "next.h"
 
 /*
  * The libc functions through which programs reach the verbs device and the
@@ -44,37 +44,6 @@
 /* Socket requests that carry an interface; those below are about the socket. */
 #define SIOC_FIRST 0x8910u
 #define SIOC_LAST 0x89ffu
-
-/*
- * Resolved on first use: programs call these functions before constructors run.
- * Two threads that resolve one at a time store the same address.
- */
-#define NEXT(name) ({ \
-	static __typeof__(&name) next_; \
-	__typeof__(&name) found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED); \
-	if (found_ == NULL) { \
-		found_ = (__typeof__(&name))next_symbol(#name); \
-		__atomic_store_n(&next_, found_, __ATOMIC_RELAXED); \
-	} \
-	found_; \
-})
-
-static void *
-next_symbol(const char *name)
-{
-	void *symbol = dlsym(RTLD_NEXT, name);
-
-	if (symbol == NULL)
-		abort();
-	return symbol;
-}
-
-static int
-fail(int ret)
-{
-	errno = -ret;
-	return -1;
-}
 
 /* The declarations promise that paths are not NULL; programs do not keep to it. */
 static const char *

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../adapter.h"
+#include "../hca/guard.h"
 #include "../profile.h"
 #include "../trace/trace.h"
 #include "uverbs.h"
@@ -100,6 +101,7 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 	ctx->async_read_fd = -1;
 	TAILQ_INIT(&ctx->objs);
 	TAILQ_INIT(&ctx->sqs);
+	vmlx4_guard_install();
 	ret = context_pages(ctx, flags);
 	if (ret == 0) {
 		vmlx4_lock(adapter);

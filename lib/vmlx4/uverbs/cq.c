@@ -4,6 +4,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx4-abi.h>
 
+#include "../hca/guard.h"
 #include "../hca/hw.h"
 #include "../profile.h"
 #include "uverbs.h"
@@ -49,6 +50,12 @@ cq_check(struct vmlx4_context *ctx, const struct cq_request *request,
 	return vmlx4_memory_check_db(driver->db_addr, 2 * sizeof(uint32_t));
 }
 
+static void
+cq_init(void *cq)
+{
+	vmlx4_cq_init(cq);
+}
+
 static int
 cq_create(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd,
 	const struct cq_request *request, struct vmlx4_cq **result)
@@ -90,7 +97,12 @@ cq_create(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd,
 	cq->db = (uint32_t *)(uintptr_t)driver.db_addr;
 	cq->timestamps = request->timestamps;
 	cq->fired_sn = 0xff;
-	vmlx4_cq_init(cq);
+	cq->error = true; /* until it has entries: no event tells of it */
+	if (!vmlx4_guarded(adapter, cq_init, cq)) {
+		/* Unmapped since it was looked at. */
+		vmlx4_cq_release(cq);
+		return -EFAULT;
+	}
 	adapter->cq_table[cqn] = cq;
 	reply.cqn = cqn;
 	vmlx4_cmd_drv_out(cmd, &reply, sizeof(reply));
@@ -170,14 +182,23 @@ cqe_owner(uint32_t index, uint32_t cqe_cnt)
 	return (index & cqe_cnt) != 0 ? VMLX4_HW_CQE_OWNER : 0;
 }
 
+struct cq_change {
+	struct vmlx4_cq *cq;
+	uint8_t *buf; /* the new one */
+	uint32_t cqe_cnt;
+};
+
 /*
  * Every slot of the new buffer is invalid for the pass in which it is written
  * first. Then the special entry in the old buffer hands over, last.
  */
 static void
-cq_switch(struct vmlx4_cq *cq, uint8_t *buf, uint32_t cqe_cnt)
+cq_switch(void *arg)
 {
-	uint32_t first = cq->pi + 1, i;
+	const struct cq_change *change = arg;
+	struct vmlx4_cq *cq = change->cq;
+	uint32_t first = cq->pi + 1, i, cqe_cnt = change->cqe_cnt;
+	uint8_t *buf = change->buf;
 	uint8_t *old = cqe_last_byte(cq->buf, cq->pi, cq->cqe_cnt, cq->cqe_size);
 	uint8_t owner = cqe_owner(cq->pi, cq->cqe_cnt);
 
@@ -197,6 +218,7 @@ vmlx4_cmd_resize_cq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	struct ib_uverbs_resize_cq request;
 	struct ib_uverbs_resize_cq_resp reply = { 0 };
 	struct mlx4_ib_resize_cq driver;
+	struct cq_change change;
 	struct vmlx4_cq *cq;
 	uint32_t cqe_cnt;
 	int ret;
@@ -219,7 +241,13 @@ vmlx4_cmd_resize_cq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		/* The entry that hands over needs a place in the old buffer. */
 		if (cq->error || !vmlx4_cq_has_room(cq))
 			return -EBUSY;
-		cq_switch(cq, (uint8_t *)(uintptr_t)driver.buf_addr, cqe_cnt);
+		change = (struct cq_change){
+			.cq = cq,
+			.buf = (uint8_t *)(uintptr_t)driver.buf_addr,
+			.cqe_cnt = cqe_cnt,
+		};
+		if (!vmlx4_guarded(ctx->adapter, cq_switch, &change))
+			return -EFAULT;
 	}
 	reply.cqe = cq->cqe_cnt - 1;
 	vmlx4_cmd_out(cmd, &reply, sizeof(reply));

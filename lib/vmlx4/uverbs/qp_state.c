@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "../hca/guard.h"
 #include "uverbs.h"
 
 /* Attributes of the first version of the interface. */
@@ -82,6 +83,16 @@ raw_step_check(uint32_t from, uint32_t to, uint32_t mask)
 	return (mask & ~(uint32_t)IBV_QP_STATE) == wanted ? 0 : -EINVAL;
 }
 
+/* Reads what is posted, to flush it. */
+static void
+queues_error(void *arg)
+{
+	struct vmlx4_qp *qp = arg;
+
+	vmlx4_sq_error(qp);
+	vmlx4_rq_error(&qp->rq);
+}
+
 static void
 raw_step(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port)
 {
@@ -108,8 +119,7 @@ raw_step(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port)
 		vmlx4_sq_ready(qp);
 		break;
 	case IBV_QPS_ERR:
-		vmlx4_sq_error(qp);
-		vmlx4_rq_error(&qp->rq);
+		vmlx4_guarded(qp->obj.ctx->adapter, queues_error, qp);
 		break;
 	}
 }

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../adapter.h"
+#include "../hca/guard.h"
 #include "../profile.h"
 #include "../trace/trace.h"
 #include "uverbs.h"
@@ -18,6 +20,8 @@
  * A kernel lets only CAP_NET_RAW create RAW_PACKET QPs and flows. That is left
  * out on purpose: nothing here may need a privilege.
  */
+
+#define COMMAND_MAX (2 * 8 * 65536u + 64)
 
 struct method {
 	vmlx4_handler *handler;
@@ -266,6 +270,7 @@ decode(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uin
 	size_t count, const struct method **found, struct vmlx4_cmd *cmd)
 {
 	const struct method *method;
+	int ret;
 
 	if ((hdr->command & ~(IB_USER_VERBS_CMD_FLAG_EXTENDED |
 			IB_USER_VERBS_CMD_COMMAND_MASK)) != 0)
@@ -277,9 +282,16 @@ decode(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uin
 	if (!ctx->ready && hdr->command != IB_USER_VERBS_CMD_GET_CONTEXT)
 		return -EINVAL;
 	if ((hdr->command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0)
-		return parse_extended(method, hdr, buffer + sizeof(*hdr),
+		ret = parse_extended(method, hdr, buffer + sizeof(*hdr),
 			count - sizeof(*hdr), cmd);
-	return parse_plain(method, hdr, buffer + sizeof(*hdr), count - sizeof(*hdr), cmd);
+	else
+		ret = parse_plain(method, hdr, buffer + sizeof(*hdr),
+			count - sizeof(*hdr), cmd);
+	/* Before anything happens, so that nothing must be taken back. */
+	if (ret == 0 && cmd->out_len + cmd->drv_out_len != 0 &&
+			!vmlx4_guard_writable(cmd->out, cmd->out_len + cmd->drv_out_len))
+		ret = -EFAULT;
+	return ret;
 }
 
 static ssize_t
@@ -298,16 +310,15 @@ run(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_
 	return ret < 0 ? ret : (ssize_t)count;
 }
 
-ssize_t
-vmlx4_uverbs_write(struct vmlx4_adapter *adapter, int fd, const void *buffer, size_t count)
+/* On a copy: another thread of the program may change its buffer meanwhile. */
+static ssize_t
+execute(struct vmlx4_adapter *adapter, int fd, const uint8_t *buffer, size_t count)
 {
 	struct ib_uverbs_cmd_hdr hdr;
 	struct vmlx4_context *ctx;
 	ssize_t ret;
 	bool starts;
 
-	if (count < sizeof(hdr))
-		return -EINVAL;
 	memcpy(&hdr, buffer, sizeof(hdr));
 	starts = hdr.command == IB_USER_VERBS_CMD_GET_CONTEXT;
 	if (starts)
@@ -318,5 +329,27 @@ vmlx4_uverbs_write(struct vmlx4_adapter *adapter, int fd, const void *buffer, si
 	vmlx4_unlock(adapter);
 	if (starts)
 		vmlx4_life_unlock();
+	return ret;
+}
+
+ssize_t
+vmlx4_uverbs_write(struct vmlx4_adapter *adapter, int fd, const void *buffer, size_t count)
+{
+	uint64_t small[64]; /* most commands */
+	uint8_t *copy = (uint8_t *)small;
+	ssize_t ret = -EFAULT;
+
+	/* The longest has 2^16 words each of the two parts behind the headers. */
+	if (count < sizeof(struct ib_uverbs_cmd_hdr) || count > COMMAND_MAX)
+		return -EINVAL;
+	if (count > sizeof(small)) {
+		copy = malloc(count);
+		if (copy == NULL)
+			return -ENOMEM;
+	}
+	if (vmlx4_guard_copy(copy, buffer, count))
+		ret = execute(adapter, fd, copy, count);
+	if (copy != (uint8_t *)small)
+		free(copy);
 	return ret;
 }

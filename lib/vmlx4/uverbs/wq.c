@@ -6,6 +6,7 @@
 #include <rdma/mlx4-abi.h>
 #include <stdlib.h>
 
+#include "../hca/guard.h"
 #include "../profile.h"
 #include "uverbs.h"
 
@@ -191,6 +192,12 @@ vmlx4_cmd_create_wq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	return 0;
 }
 
+static void
+queue_error(void *rq)
+{
+	vmlx4_rq_error(rq);
+}
+
 /*
  * The state that the program asked for reaches the queue only while an RSS QP
  * uses it. CQEs that it left behind stay in the CQ: removing them after a reset
@@ -204,7 +211,7 @@ wq_apply(struct vmlx4_wq *wq)
 	else if (wq->state == IBV_WQS_RDY)
 		vmlx4_rq_ready(&wq->rq);
 	else
-		vmlx4_rq_error(&wq->rq);
+		vmlx4_guarded(wq->obj.ctx->adapter, queue_error, &wq->rq);
 }
 
 static bool
