@@ -18,37 +18,6 @@
 #include "../wire/wire.h"
 #include "internal.h"
 
-/*
- * The MR of the last segment. Within one burst only: the adapter is locked, no
- * MR can go. Start with lkey 0, which is none.
- */
-struct vmlx4_mr_cache {
-	uint32_t lkey;
-	uint64_t iova, length;
-	uintptr_t start;
-};
-
-/* As vmlx4_mr_lookup(), for a run of segments of one PD with one access. */
-static inline void *
-vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
-	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
-	uint32_t access)
-{
-	uint64_t offset = addr - cache->iova;
-	const struct vmlx4_mr *mr;
-	void *memory;
-
-	if (likely(lkey == cache->lkey && offset <= cache->length &&
-	    length <= cache->length - offset))
-		return (void *)(cache->start + offset);
-	memory = vmlx4_mr_lookup(adapter, pd, lkey, addr, length, access);
-	if (memory != NULL && lkey != 0) {
-		mr = adapter->mr_table[lkey >> 8];
-		*cache = (struct vmlx4_mr_cache){ lkey, mr->iova, mr->length, mr->start };
-	}
-	return memory;
-}
-
 /* Does nothing of the adapter want to see each frame, WQE or CQE? */
 static inline bool
 vmlx4_adapter_bursts(const struct vmlx4_adapter *adapter)
@@ -65,36 +34,105 @@ vmlx4_port_bursts(const struct vmlx4_port *port)
 		port->fail[VMLX4_FAULT_TX].count == 0 && vmlx4_adapter_bursts(port->adapter);
 }
 
-/* The valid half of a CQE, ready to be stored: all words are big endian. */
-struct vmlx4_cqe_words {
-	uint64_t word[4];
+/* ---- the MR of the last segment ---- */
+
+/*
+ * Within one burst only: the adapter is locked, no MR can go. Starts as zeroes,
+ * and lkey 0 is none.
+ */
+struct vmlx4_mr_cache {
+	const struct vmlx4_pd *pd;
+	uint32_t lkey;
+	uint64_t iova, length;
+	uintptr_t start;
 };
 
-/* Store it and hand it over; the owner bit is in the last word, which goes last. */
-static inline void
-vmlx4_cq_put(struct vmlx4_cq *cq, const struct vmlx4_cqe_words *cqe)
-{
-	uint8_t *at = cq->buf + (size_t)(cq->pi & (cq->cqe_cnt - 1)) * cq->cqe_size +
-		VMLX4_HW_CQE_OFFSET(cq->cqe_size);
+/* The way of vmlx4_mr_lookup() that also fills the cache. */
+void *vmlx4_mr_refill(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
+	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
+	uint32_t access);
 
-	memcpy(at, cqe->word, 24);
-	__atomic_store_n((uint64_t *)(void *)(at + 24), cqe->word[3], __ATOMIC_RELEASE);
-	cq->pi++;
-	cq->room--;
+/* As vmlx4_mr_lookup(); the access is the same in all calls on one cache. */
+static inline void *
+vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
+	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint32_t length,
+	uint32_t access)
+{
+	uint64_t offset = addr - cache->iova;
+
+	/* The end cannot run over: offset is bounded before, and length has 32 bits. */
+	if (likely(lkey == cache->lkey && pd == cache->pd && offset <= cache->length &&
+	    offset + length <= cache->length))
+		return (void *)(cache->start + offset);
+	return vmlx4_mr_refill(cache, adapter, pd, lkey, addr, length, access);
 }
 
-/* The last word: index, checksum or syndrome, owner and opcode. */
-static inline uint64_t
-vmlx4_cqe_last(const struct vmlx4_cq *cq, uint16_t wqe_index, uint16_t checksum, uint8_t op)
-{
-	uint32_t last = op | ((cq->pi & cq->cqe_cnt) ? VMLX4_HW_CQE_OWNER : 0);
+/* ---- CQEs of the plain sort: no timestamp, and there is room ---- */
 
-	/* The checksum comes in memory order. */
-	return htobe64((uint64_t)wqe_index << 48 | (uint64_t)be16toh(checksum) << 32 | last);
-}
-
-/* CQEs of the plain sort that fit, without waiting for the program. */
+/*
+ * CQEs that fit, as far as the consumer's record told when it was last read; it
+ * is read again when they are less than wanted. Never waits for the program.
+ */
 uint32_t vmlx4_cq_room(struct vmlx4_cq *cq, uint32_t wanted);
+
+/* A CQ while a burst writes to it. */
+struct vmlx4_cq_writer {
+	struct vmlx4_cq *cq;
+	uint8_t *buf;        /* valid half of the first entry */
+	uint32_t mask, shift;
+	uint32_t pi;
+};
+
+static inline void
+vmlx4_cq_writer_open(struct vmlx4_cq_writer *writer, struct vmlx4_cq *cq)
+{
+	writer->cq = cq;
+	writer->buf = cq->buf + VMLX4_HW_CQE_OFFSET(cq->cqe_size);
+	writer->mask = cq->cqe_cnt - 1;
+	writer->shift = cq->cqe_size == 64 ? 6 : 5;
+	writer->pi = cq->pi;
+}
+
+/* What was written counts, and may raise an event. */
+static inline void
+vmlx4_cq_writer_close(struct vmlx4_cq_writer *writer)
+{
+	struct vmlx4_cq *cq = writer->cq;
+
+	cq->room -= writer->pi - cq->pi;
+	cq->pi = writer->pi;
+	if (unlikely(cq->channel != NULL))
+		vmlx4_cq_check_arm(cq);
+}
+
+/* Two dwords of a CQE as they lie in memory. */
+static inline uint64_t
+vmlx4_cqe_pair(uint32_t first, uint32_t second)
+{
+	return htobe64((uint64_t)first << 32 | second);
+}
+
+/*
+ * Store one. Words as vmlx4_cqe_pair() makes them, without the owner bit, which
+ * is in the last word and hands the entry over: it is stored last.
+ */
+static inline void
+vmlx4_cq_writer_put(struct vmlx4_cq_writer *writer, uint64_t word0, uint64_t word1,
+	uint64_t word2, uint64_t word3)
+{
+	uint8_t *at = writer->buf + ((size_t)(writer->pi & writer->mask) << writer->shift);
+
+	if ((writer->pi & (writer->mask + 1)) != 0)
+		word3 |= htobe64(VMLX4_HW_CQE_OWNER);
+	/* Each from its register: gathered on the stack they would wait for the stores. */
+	memcpy(at, &word0, 8);
+	memcpy(at + 8, &word1, 8);
+	memcpy(at + 16, &word2, 8);
+	__atomic_store_n((uint64_t *)(void *)(at + 24), word3, __ATOMIC_RELEASE);
+	writer->pi++;
+}
+
+/* ---- tx_burst.c, rx_burst.c ---- */
 
 /*
  * Execute up to budget plain WQEs at the head of a send queue; how many. It

@@ -39,11 +39,15 @@ word32(const uint8_t *p)
 static inline uint16_t
 fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
+	uint32_t half = (uint32_t)sum, high = (uint32_t)(sum >> 32);
+	uint16_t quarter, rest;
+
+	half += high;
+	half += half < high;
+	quarter = (uint16_t)half;
+	rest = (uint16_t)(half >> 16);
+	quarter = (uint16_t)(quarter + rest);
+	return (uint16_t)(quarter + (quarter < rest));
 }
 
 /* Of the L4 packet: at least the 8 bytes of a UDP header. */
@@ -62,8 +66,7 @@ sum_packet(const uint8_t *p, size_t length, uint64_t sum)
 	return sum;
 }
 
-/* Part of the loop over a burst, and too long for the compiler to see that. */
-static inline bool __attribute__((always_inline))
+static inline bool
 plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *checksum)
 {
 	const uint8_t *ip = frame + L3;
@@ -86,7 +89,7 @@ plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *ch
 		return false;
 	total -= 20;
 	*checksum = fold(sum_packet(frame + L4, total,
-		add(addresses, (uint64_t)htobe16(ip[9]) + htobe16((uint16_t)total))));
+		add(addresses, (uint64_t)htobe16(tcp ? IPPROTO_TCP : IPPROTO_UDP) + htobe16((uint16_t)total))));
 	flags = VMLX4_HW_ST_IPV4 | VMLX4_HW_ST_IPOK | (tcp ? VMLX4_HW_ST_TCP : VMLX4_HW_ST_UDP);
 	/* A UDP checksum of zero says that the sender made none: nothing to verify. */
 	if (*checksum == 0xffff && (tcp || vmlx4_be16(frame + L4 + 6) != 0))
@@ -102,50 +105,76 @@ vmlx4_rx_plain_status(const uint8_t *frame, size_t length, uint32_t *status,
 	return plain_status(frame, length, status, checksum);
 }
 
-/* ---- one frame ---- */
+/* ---- a run of frames for one queue ---- */
 
 /* What stays the same from frame to frame. */
 struct receiver {
 	struct vmlx4_port *port;
 	struct vmlx4_adapter *adapter;
-	const struct vmlx4_pd *pd;  /* of the cached MR */
 	struct vmlx4_mr_cache mr;
+	/* The queue that has the floor, or NULL. */
+	struct vmlx4_rq *rq;
+	const uint8_t *ring;
+	uint32_t mask, shift;
+	uint32_t index, end;        /* WQEs that may be used: those below end */
+	struct vmlx4_cq_writer cq;
+	/* To be counted. */
+	uint64_t frames, bytes;
 	bool strict;
 };
 
-static inline const struct vmlx4_hw_data *
-rq_segment(const struct vmlx4_rq *rq, uint32_t index)
+/* Give back what was used. The general way does not know of the run. */
+static void
+queue_close(struct receiver *rx)
 {
-	return (const void *)(rq->buf +
-		((size_t)(index & (rq->wqe_cnt - 1)) << rq->stride_shift));
+	if (rx->rq == NULL)
+		return;
+	rx->rq->ci = (uint16_t)rx->index;
+	vmlx4_cq_writer_close(&rx->cq);
+	rx->rq = NULL;
+}
+
+/* False: there is something that the general way has to look into. */
+static bool
+queue_open(struct receiver *rx, struct vmlx4_rq *rq)
+{
+	struct vmlx4_cq *cq = rq->cq;
+	uint32_t n;
+
+	queue_close(rx);
+	n = (uint16_t)(rq->posted - rq->ci);
+	if (!rq->live || n == 0 || rq->scatter_fcs || cq->error || cq->timestamps ||
+	    cq->room == 0)
+		return false;
+	rx->rq = rq;
+	rx->adapter->rx_active = rq; /* for unmapped.c */
+	rx->ring = rq->buf;
+	rx->mask = rq->wqe_cnt - 1;
+	rx->shift = rq->stride_shift;
+	rx->index = rq->ci;
+	rx->end = rq->ci + (n < cq->room ? n : cq->room);
+	vmlx4_cq_writer_open(&rx->cq, cq);
+	return true;
+}
+
+static inline const struct vmlx4_hw_data *
+queue_segment(const struct receiver *rx, uint32_t index)
+{
+	return (const void *)(rx->ring + ((size_t)(index & rx->mask) << rx->shift));
 }
 
 /* Room in the first segment of the next WQE, or NULL: not the plain case. */
 static inline uint8_t *
-plain_buffer(struct receiver *rx, const struct vmlx4_rq *rq, size_t length)
+queue_buffer(struct receiver *rx, uint32_t length)
 {
-	const struct vmlx4_hw_data *seg = rq_segment(rq, rq->ci);
+	const struct vmlx4_hw_data *seg = queue_segment(rx, rx->index);
 	uint32_t size = be32toh(seg->byte_count), lkey = be32toh(seg->lkey);
 
-	if (unlikely(size < length || (size & VMLX4_HW_INLINE) != 0 ||
-	    lkey == VMLX4_HW_LKEY_INVALID))
+	/* What is negative as a signed number is inline data. */
+	if (unlikely((int32_t)size < (int32_t)length || lkey == VMLX4_HW_LKEY_INVALID))
 		return NULL;
-	if (unlikely(rx->pd != rq->pd)) {
-		rx->pd = rq->pd;
-		rx->mr.lkey = 0;
-	}
-	return vmlx4_mr_cached(&rx->mr, rx->adapter, rq->pd, lkey, be64toh(seg->addr),
+	return vmlx4_mr_cached(&rx->mr, rx->adapter, rx->rq->pd, lkey, be64toh(seg->addr),
 		rx->strict ? size : length, IBV_ACCESS_LOCAL_WRITE);
-}
-
-/* Nothing about queue and CQ that the general way would have to look into. */
-static inline bool
-plain_queue(const struct vmlx4_rq *rq)
-{
-	const struct vmlx4_cq *cq = rq->cq;
-
-	return rq->live && rq->posted != rq->ci && !rq->scatter_fcs && !cq->error &&
-		!cq->timestamps && cq->room != 0;
 }
 
 static inline void
@@ -157,37 +186,30 @@ copy_frame(uint8_t *to, const uint8_t *frame, size_t length)
 		memcpy(to, frame, length);
 }
 
-/* Copy and CQE. False: the general way, nothing has happened. */
-static inline bool __attribute__((always_inline))
-put_frame(struct receiver *rx, struct vmlx4_rq *rq, const uint8_t *frame, size_t length,
-	uint32_t status, uint16_t checksum, uint32_t hash)
+/* Copy and CQE. False: nothing has happened. */
+static inline bool
+queue_put(struct receiver *rx, const uint8_t *frame, uint32_t length, uint32_t status,
+	uint16_t checksum, uint32_t hash)
 {
-	struct vmlx4_cq *cq = rq->cq;
-	uint16_t smac;
-	uint8_t *to;
+	uint8_t *to = queue_buffer(rx, length);
 
-	if (unlikely(!plain_queue(rq)))
-		return false;
-	to = plain_buffer(rx, rq, length);
 	if (unlikely(to == NULL))
 		return false;
-	if (likely((uint16_t)(rq->posted - rq->ci) > BUFFERS_AHEAD))
+	if (likely(rx->index + BUFFERS_AHEAD < rx->end))
 		vmlx4_prefetch_write((const void *)(uintptr_t)
-			be64toh(rq_segment(rq, rq->ci + BUFFERS_AHEAD)->addr));
-	rx->adapter->rx_active = rq; /* for unmapped.c */
+			be64toh(queue_segment(rx, rx->index + BUFFERS_AHEAD)->addr));
 	copy_frame(to, frame, length);
-	smac = vmlx4_be16(frame + 6);
-	vmlx4_cq_put(cq, &(struct vmlx4_cqe_words){ .word = {
-		htobe64((uint64_t)rq->qpn << 32 | hash),
-		htobe64(smac),
-		htobe64((uint64_t)status << 32 | (uint32_t)length),
-		vmlx4_cqe_last(cq, rq->ci, checksum, VMLX4_HW_CQE_OP_RECV),
-	} });
-	rq->ci++;
-	if (unlikely(cq->channel != NULL))
-		vmlx4_cq_check_arm(cq);
+	/* The checksum is in memory order; beside the index it is two bytes more. */
+	vmlx4_cq_writer_put(&rx->cq, vmlx4_cqe_pair(rx->rq->qpn, hash),
+		vmlx4_cqe_pair(0, vmlx4_be16(frame + 6)), vmlx4_cqe_pair(status, length),
+		vmlx4_cqe_pair(rx->index << 16 | be16toh(checksum), VMLX4_HW_CQE_OP_RECV));
+	rx->index++;
+	rx->frames++;
+	rx->bytes += length;
 	return true;
 }
+
+/* ---- frames ---- */
 
 static inline uint64_t
 mac_word(const uint8_t *frame)
@@ -201,41 +223,47 @@ static const struct vmlx4_parsed plain_parsed[2] = {
 	{ .l3 = VMLX4_L3_IPV4, .l3_offset = L3, .l4 = VMLX4_L4_TCP, .l4_offset = L4 },
 };
 
-static inline bool __attribute__((always_inline))
-receive_plain(struct receiver *rx, const uint8_t *frame, size_t length)
+/* The queue for a frame of an RSS QP, or NULL. */
+static struct vmlx4_rq *
+rss_queue(const struct vmlx4_qp *qp, const uint8_t *frame, uint32_t status, uint32_t *hash)
+{
+	bool hashed;
+
+	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS)
+		return NULL;
+	hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame,
+		&plain_parsed[(status & VMLX4_HW_ST_TCP) != 0], hash);
+	return &qp->table->wq[hashed ? *hash & (qp->table->size - 1) : 0]->rq;
+}
+
+static inline bool
+receive_plain(struct receiver *rx, const uint8_t *frame, uint32_t length)
 {
 	struct vmlx4_port *port = rx->port;
 	struct vmlx4_flow *flow = port->steering.flow;
-	struct vmlx4_qp *qp;
+	uint32_t status, hash = vmlx4_unknowns(rx->adapter)->rx_hash_when_none;
 	struct vmlx4_rq *rq;
-	uint32_t status, hash;
 	uint16_t checksum;
 
 	if (unlikely(flow == NULL || port->steering.mac != mac_word(frame) ||
 	    length > vmlx4_port_max_frame(port)) ||
 	    !plain_status(frame, length, &status, &checksum))
 		return false;
-	qp = flow->qp;
-	rq = &qp->rq;
-	hash = vmlx4_unknowns(rx->adapter)->rx_hash_when_none;
-	if (qp->table != NULL) {
-		bool hashed;
-
-		if (unlikely(qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS))
-			return false;
-		hashed = qp->rss != NULL && vmlx4_rss_hash(qp, frame,
-			&plain_parsed[(status & VMLX4_HW_ST_TCP) != 0], &hash);
-		rq = &qp->table->wq[hashed ? hash & (qp->table->size - 1) : 0]->rq;
-	}
-	return put_frame(rx, rq, frame, length, status, checksum, hash);
+	rq = flow->qp->table == NULL ? &flow->qp->rq :
+		rss_queue(flow->qp, frame, status, &hash);
+	if (unlikely(rq != rx->rq || rx->index == rx->end) &&
+	    (rq == NULL || !queue_open(rx, rq)))
+		return false;
+	return queue_put(rx, frame, length, status, checksum, hash);
 }
 
-/* A burst on its way; a fault leaves the loop, so what counts is not on its stack. */
+/* A burst on its way; a fault (guard.h) leaves the loop, and what is on its stack. */
 struct arriving {
 	struct vmlx4_port *port;
 	const struct vmlx4_burst *burst;
+	unsigned int first;        /* of the run of the loop */
 	volatile unsigned int at;  /* the frame at hand */
-	uint32_t elsewhere;        /* bit i: the i-th frame did not go the short way */
+	uint32_t elsewhere;        /* bit i: the i-th frame went the general way */
 };
 
 static void
@@ -251,25 +279,31 @@ receive_run(void *arg)
 		port->fail[VMLX4_FAULT_RX].count == 0 && vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
-	for (i = arriving->at; i < burst->count; i++) {
+	for (i = arriving->first; i < burst->count; i++) {
 		arriving->at = i;
 		if (likely(plain && receive_plain(&rx, burst->frame[i], burst->length[i])))
 			continue;
+		queue_close(&rx);
 		arriving->elsewhere |= 1u << i;
 		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
 	}
+	queue_close(&rx);
+	port->stats.rx_frames += rx.frames;
+	port->stats.rx_bytes += rx.bytes;
 }
 
-/* Those of the burst that went the short way. */
+/* The run of the loop did not come to count what it received. */
 static void
-count_plain(const struct arriving *arriving)
+count_arrived(const struct arriving *arriving)
 {
-	uint32_t frames = (uint32_t)((1ull << arriving->burst->count) - 1);
 	struct vmlx4_port_stats *stats = &arriving->port->stats;
+	unsigned int i;
 
-	for (frames &= ~arriving->elsewhere; frames != 0; frames &= frames - 1) {
+	for (i = arriving->first; i < arriving->at; i++) {
+		if ((arriving->elsewhere & 1u << i) != 0)
+			continue;
 		stats->rx_frames++;
-		stats->rx_bytes += arriving->burst->length[__builtin_ctz(frames)];
+		stats->rx_bytes += arriving->burst->length[i];
 	}
 }
 
@@ -280,14 +314,11 @@ vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burs
 	struct vmlx4_adapter *adapter = port->adapter;
 
 	adapter->rx_burst = true;
-	while (!vmlx4_guarded(adapter, receive_run, &arriving)) {
+	while (unlikely(!vmlx4_guarded(adapter, receive_run, &arriving))) {
+		count_arrived(&arriving);
 		/* Of a buffer: that frame is lost. Of a queue: it finds it dead now. */
-		if (!adapter->rx_lost)
-			continue;
+		arriving.first = arriving.at + adapter->rx_lost;
 		adapter->rx_lost = false;
-		arriving.elsewhere |= 1u << arriving.at;
-		arriving.at++;
 	}
 	adapter->rx_burst = false;
-	count_plain(&arriving);
 }

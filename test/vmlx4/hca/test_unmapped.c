@@ -282,6 +282,38 @@ test_burst(void **state)
 	gone_free(gone);
 }
 
+/* The same, of which the receiver's CQ goes: what was written to it stays counted. */
+static void
+test_burst_completion_ring(void **state)
+{
+	struct gone *gone = gone_new();
+	struct vmlx4_port_stats *stats = &gone->card.adapter->ports[1].stats;
+	uint8_t *buf = gone->recv_cq->buf;
+	uint32_t *db = gone->recv_cq->db;
+	uint32_t i;
+	(void)state;
+
+	memcpy(tx_buffer(gone), frame_udp4, sizeof(frame_udp4));
+	card_post(gone->tx, 0, SIGNALED, tx_buffer(gone), sizeof(frame_udp4));
+	card_ring(&gone->card, gone->tx);
+	for (i = 1; i < 4; i++)
+		card_post(gone->tx, i, SIGNALED, tx_buffer(gone), sizeof(frame_udp4));
+	take_away(buf);
+	card_ring(&gone->card, gone->tx);
+	give_back(buf);
+	assert_true(gone->recv_cq->error);
+	expect_event(gone, IBV_EVENT_CQ_ERR);
+	expect_no_event(gone);
+	assert_int_equal(stats->rx_frames, 1);
+	assert_int_equal(stats->rx_cq_overrun, 3);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(cqe_op(gone->send_cq, i), 0x4a);
+	expect_report(gone, 1);
+	gone->recv_cq->buf = buf;
+	gone->recv_cq->db = db;
+	gone_free(gone);
+}
+
 static void
 receive_queue(bool record)
 {
@@ -437,6 +469,7 @@ main(void)
 		cmocka_unit_test(test_receive_buffer),
 		cmocka_unit_test(test_receive_buffer_write_protected),
 		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_burst_completion_ring),
 		cmocka_unit_test(test_send_ring),
 		cmocka_unit_test(test_receive_ring),
 		cmocka_unit_test(test_receive_record),
