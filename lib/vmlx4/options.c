@@ -231,6 +231,12 @@ static const struct option {
 		"Opening the device fails as for a user without permission (EACCES)." },
 	{ "mtu", "BYTES", NEEDS_VALUE, parse_mtu,
 		"MTU that the network interfaces start with (default 1500)." },
+	{ "link-delay", "MS", NEEDS_VALUE, option_link_delay,
+		"A link comes up so many milliseconds after both its ends, as negotiation takes\n"
+		"time: at the start, and each time a port is set up again (default 0)." },
+	{ "carrier-delay", "MS", NEEDS_VALUE, option_carrier_delay,
+		"The network interface shows the carrier so many milliseconds after the event\n"
+		"that the port is active, with no second event (default 0)." },
 	{ "unknown", "NAME=VALUE", NEEDS_VALUE, parse_unknown,
 		"Decide a behaviour that no public source states (repeatable; see\n"
 		"\"vmlx4 unknowns\")." },

@@ -64,6 +64,8 @@ struct vmlx4_options {
 	unsigned int cqe_size;            /* 32 or 64 */
 	bool deny_open;                   /* opening the device gives EACCES */
 	unsigned int mtu;                 /* initial MTU of the netdevs */
+	unsigned int link_delay_ms;       /* from both ends up to a link… */
+	unsigned int carrier_delay_ms;    /* …and from there to the netdev's carrier */
 	struct vmlx4_unknowns unknowns;   /* what no public source states */
 	uint64_t seed;                    /* of everything that the model draws by lot */
 	char trace_file[PATH_MAX];        /* "": no trace */

@@ -37,6 +37,8 @@ int option_path(struct option_parser *parser, const char *value, char *path);
 int option_wire(struct option_parser *parser, const char *value);
 int option_wire1(struct option_parser *parser, const char *value);
 int option_wire2(struct option_parser *parser, const char *value);
+int option_link_delay(struct option_parser *parser, const char *value);
+int option_carrier_delay(struct option_parser *parser, const char *value);
 /* After all options: what follows for the wires that were not named. */
 int option_wires_settle(struct option_parser *parser);
 

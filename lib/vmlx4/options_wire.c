@@ -9,6 +9,7 @@
 #define RATE_MIN 10000u
 #define RATE_MAX 400000000000u
 #define DELAY_MAX 10000000000u
+#define LINK_DELAY_MAX_MS 60000
 #define QUANTITY_MAX 1000000000000u
 
 struct unit {
@@ -210,6 +211,29 @@ option_wire2(struct option_parser *parser, const char *value)
 {
 	parser->wire_set[1] = true;
 	return parse_wire_spec(parser, value, &parser->options->wire[1]);
+}
+
+static int
+parse_ms(struct option_parser *parser, const char *value, unsigned int *ms)
+{
+	long number;
+	int ret = option_number(parser, value, 0, LINK_DELAY_MAX_MS, &number);
+
+	if (ret == 0)
+		*ms = number;
+	return ret;
+}
+
+int
+option_link_delay(struct option_parser *parser, const char *value)
+{
+	return parse_ms(parser, value, &parser->options->link_delay_ms);
+}
+
+int
+option_carrier_delay(struct option_parser *parser, const char *value)
+{
+	return parse_ms(parser, value, &parser->options->carrier_delay_ms);
 }
 
 static bool

@@ -262,6 +262,11 @@ struct vmlx4_port {
 	bool carrier;          /* cable plugged in and the other end alive */
 	bool active;           /* last state told to the contexts */
 	uint8_t tx_hold;       /* send queues wait; bits: VMLX4_HOLD_*, wire/wire.h */
+	struct {
+		bool trains;       /* both ends are up, the link is not yet */
+		bool lags;         /* the interface does not show the link yet */
+		struct vmlx4_timer trained, late;
+	} link;                /* uverbs/link.c */
 	struct vmlx4_netdev netdev;
 	struct vmlx4_wire *wire;
 	struct vmlx4_flow_list flows; /* in match order */

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../sysfs/sysfs.h"
 #include "../trace/trace.h"
 #include "uverbs.h"
 
@@ -174,22 +173,6 @@ vmlx4_comp_event(struct vmlx4_cq *cq)
 	vmlx4_trace_completion(cq);
 	if (event_send(cq->channel->write_fd, &event, sizeof(event), "completion"))
 		cq->comp_events++;
-}
-
-void
-vmlx4_port_update(struct vmlx4_port *port)
-{
-	bool up = (port->netdev.flags & IFF_UP) != 0 || port->infiniband;
-	bool active = up && port->carrier;
-
-	if (active == port->active)
-		return;
-	port->active = active;
-	vmlx4_trace_link(port);
-	/* Before the event: who reads it looks at the interface next. */
-	vmlx4_netdev_sysfs_update(port);
-	vmlx4_async_event(port->adapter, NULL,
-		active ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, port->number);
 }
 
 int

@@ -213,7 +213,8 @@ vmlx4_cmd_query_port(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	reply.max_msg_sz = 0x40000000;
 	reply.gid_tbl_len = 128;
 	reply.state = port->active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-	reply.phys_state = port->active ? 5 : 3; /* LinkUp, Disabled */
+	/* LinkUp, Polling, Disabled */
+	reply.phys_state = port->active ? 5 : port->link.trains ? 2 : 3;
 	reply.max_mtu = IBV_MTU_4096;
 	port_speed(ctx->adapter->profile->speed_mbps, &reply);
 	if (port->infiniband)

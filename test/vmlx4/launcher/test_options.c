@@ -190,6 +190,20 @@ names_of_wires(void **state)
 }
 
 static void
+late_links(void **state)
+{
+	(void)state;
+	good("");
+	assert_int_equal(options.link_delay_ms + options.carrier_delay_ms, 0);
+	good("link-delay=250 carrier-delay=60000");
+	assert_int_equal(options.link_delay_ms, 250);
+	assert_int_equal(options.carrier_delay_ms, 60000);
+	bad("link-delay=-1", "link-delay", "\"-1\"", "0 to 60000");
+	bad("carrier-delay=1s", "carrier-delay", "\"1s\"", "0 to 60000");
+	bad("link-delay=60001", "link-delay", "\"60001\"", "0 to 60000");
+}
+
+static void
 quoted_values(void **state)
 {
 	static const char name[] = "/tmp/with space\\and backslash";
@@ -356,6 +370,7 @@ main(void)
 		cmocka_unit_test(every_option),
 		cmocka_unit_test(wires_of_both_ports),
 		cmocka_unit_test(pcap_file_names),
+		cmocka_unit_test(late_links),
 		cmocka_unit_test(names_of_wires),
 		cmocka_unit_test(shapes_of_wires),
 		cmocka_unit_test(quoted_values),
