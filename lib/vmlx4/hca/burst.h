@@ -75,12 +75,17 @@ vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
  */
 uint32_t vmlx4_cq_room(struct vmlx4_cq *cq, uint32_t wanted);
 
-/* A CQ while a burst writes to it. */
+/*
+ * A CQ while a burst writes to it. The entries become valid, in their order,
+ * only at the end: the program polls the next one all the time, and one by one
+ * each would have to be fetched back from the core that the program runs on.
+ */
 struct vmlx4_cq_writer {
 	struct vmlx4_cq *cq;
 	uint8_t *buf;        /* valid half of the first entry */
 	uint32_t mask, shift;
-	uint32_t pi;
+	volatile unsigned int count; /* a fault (guard.h) may leave it at any time */
+	uint64_t last[VMLX4_BURST]; /* the words that make them valid */
 };
 
 static inline void
@@ -90,19 +95,13 @@ vmlx4_cq_writer_open(struct vmlx4_cq_writer *writer, struct vmlx4_cq *cq)
 	writer->buf = cq->buf + VMLX4_HW_CQE_OFFSET(cq->cqe_size);
 	writer->mask = cq->cqe_cnt - 1;
 	writer->shift = cq->cqe_size == 64 ? 6 : 5;
-	writer->pi = cq->pi;
+	writer->count = 0;
 }
 
-/* What was written counts, and may raise an event. */
-static inline void
-vmlx4_cq_writer_close(struct vmlx4_cq_writer *writer)
+static inline uint8_t *
+vmlx4_cq_writer_at(const struct vmlx4_cq_writer *writer, unsigned int i)
 {
-	struct vmlx4_cq *cq = writer->cq;
-
-	cq->room -= writer->pi - cq->pi;
-	cq->pi = writer->pi;
-	if (unlikely(cq->channel != NULL))
-		vmlx4_cq_check_arm(cq);
+	return writer->buf + ((size_t)((writer->cq->pi + i) & writer->mask) << writer->shift);
 }
 
 /* Two dwords of a CQE as they lie in memory. */
@@ -113,23 +112,47 @@ vmlx4_cqe_pair(uint32_t first, uint32_t second)
 }
 
 /*
- * Store one. Words as vmlx4_cqe_pair() makes them, without the owner bit, which
- * is in the last word and hands the entry over: it is stored last.
+ * One more, of at most VMLX4_BURST. Words as vmlx4_cqe_pair() makes them; the
+ * last one has the opcode and not the owner bit.
  */
 static inline void
 vmlx4_cq_writer_put(struct vmlx4_cq_writer *writer, uint64_t word0, uint64_t word1,
-	uint64_t word2, uint64_t word3)
+	uint64_t word2, uint64_t last)
 {
-	uint8_t *at = writer->buf + ((size_t)(writer->pi & writer->mask) << writer->shift);
+	unsigned int count = writer->count;
+	uint8_t *at = vmlx4_cq_writer_at(writer, count);
 
-	if ((writer->pi & (writer->mask + 1)) != 0)
-		word3 |= htobe64(VMLX4_HW_CQE_OWNER);
 	/* Each from its register: gathered on the stack they would wait for the stores. */
 	memcpy(at, &word0, 8);
 	memcpy(at + 8, &word1, 8);
 	memcpy(at + 16, &word2, 8);
-	__atomic_store_n((uint64_t *)(void *)(at + 24), word3, __ATOMIC_RELEASE);
-	writer->pi++;
+	writer->last[count] = last;
+	/* Orders: the words, before they count. For a signal in this thread. */
+	atomic_signal_fence(memory_order_release);
+	writer->count = count + 1;
+}
+
+/* Hand over what was written; it may raise an event. */
+static inline void
+vmlx4_cq_writer_close(struct vmlx4_cq_writer *writer)
+{
+	struct vmlx4_cq *cq = writer->cq;
+	unsigned int count = writer->count, i;
+
+	if (unlikely(cq->error))
+		return; /* its memory is gone */
+	for (i = 0; i < count; i++) {
+		uint64_t owner = ((cq->pi + i) & (writer->mask + 1)) != 0 ?
+			htobe64(VMLX4_HW_CQE_OWNER) : 0;
+
+		/* After the other words of the entry, and after the frame. */
+		__atomic_store_n((uint64_t *)(void *)(vmlx4_cq_writer_at(writer, i) + 24),
+			writer->last[i] | owner, __ATOMIC_RELEASE);
+	}
+	cq->pi += count;
+	cq->room -= count;
+	if (unlikely(cq->channel != NULL) && count != 0)
+		vmlx4_cq_check_arm(cq);
 }
 
 /* ---- tx_burst.c, rx_burst.c ---- */
@@ -140,6 +163,9 @@ vmlx4_cq_writer_put(struct vmlx4_cq_writer *writer, uint64_t word0, uint64_t wor
  * rejects: *torn.
  */
 unsigned int vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn);
+
+/* Finish what a burst has done so far: it was left in the middle. */
+void vmlx4_rx_burst_settle(struct vmlx4_arriving *arriving);
 
 /*
  * What vmlx4_rx_status() says of the commonest frames: untagged IPv4 without

@@ -50,6 +50,7 @@ vmlx4_zalloc(size_t size)
 }
 
 struct vmlx4_adapter;
+struct vmlx4_arriving;
 struct vmlx4_context;
 struct vmlx4_port;
 struct vmlx4_trace;
@@ -324,7 +325,7 @@ struct vmlx4_adapter {
 	struct vmlx4_time time;
 	struct vmlx4_qp *tx_active;   /* whose send queue is being executed, or NULL */
 	struct vmlx4_rq *rx_active;   /* which took a frame last */
-	bool rx_burst;                /* it is one of a burst (rx_burst.c)… */
+	struct vmlx4_arriving *rx_burst; /* NULL, or it is one of a burst (rx_burst.c)… */
 	bool rx_lost;                 /* …and met a buffer that is gone */
 	struct vmlx4_numbers *numbers; /* uverbs/numbers.c: which ones are taken */
 	unsigned int violations;

@@ -116,10 +116,8 @@ struct receiver {
 	struct vmlx4_rq *rq;
 	const uint8_t *ring;
 	uint32_t mask, shift;
-	uint32_t index, end;        /* WQEs that may be used: those below end */
+	uint32_t index, room;       /* its WQEs from index on; as many are used as CQEs */
 	struct vmlx4_cq_writer cq;
-	/* To be counted. */
-	uint64_t frames, bytes;
 	bool strict;
 };
 
@@ -127,11 +125,13 @@ struct receiver {
 static void
 queue_close(struct receiver *rx)
 {
-	if (rx->rq == NULL)
+	struct vmlx4_rq *rq = rx->rq;
+
+	if (rq == NULL)
 		return;
-	rx->rq->ci = (uint16_t)rx->index;
-	vmlx4_cq_writer_close(&rx->cq);
 	rx->rq = NULL;
+	rq->ci = (uint16_t)(rx->index + rx->cq.count);
+	vmlx4_cq_writer_close(&rx->cq);
 }
 
 /* False: there is something that the general way has to look into. */
@@ -146,14 +146,14 @@ queue_open(struct receiver *rx, struct vmlx4_rq *rq)
 	if (!rq->live || n == 0 || rq->scatter_fcs || cq->error || cq->timestamps ||
 	    cq->room == 0)
 		return false;
-	rx->rq = rq;
 	rx->adapter->rx_active = rq; /* for unmapped.c */
 	rx->ring = rq->buf;
 	rx->mask = rq->wqe_cnt - 1;
 	rx->shift = rq->stride_shift;
 	rx->index = rq->ci;
-	rx->end = rq->ci + (n < cq->room ? n : cq->room);
+	rx->room = n < cq->room ? n : cq->room;
 	vmlx4_cq_writer_open(&rx->cq, cq);
+	rx->rq = rq;
 	return true;
 }
 
@@ -165,9 +165,9 @@ queue_segment(const struct receiver *rx, uint32_t index)
 
 /* Room in the first segment of the next WQE, or NULL: not the plain case. */
 static inline uint8_t *
-queue_buffer(struct receiver *rx, uint32_t length)
+queue_buffer(struct receiver *rx, uint32_t index, uint32_t length)
 {
-	const struct vmlx4_hw_data *seg = queue_segment(rx, rx->index);
+	const struct vmlx4_hw_data *seg = queue_segment(rx, index);
 	uint32_t size = be32toh(seg->byte_count), lkey = be32toh(seg->lkey);
 
 	/* What is negative as a signed number is inline data. */
@@ -191,21 +191,19 @@ static inline bool
 queue_put(struct receiver *rx, const uint8_t *frame, uint32_t length, uint32_t status,
 	uint16_t checksum, uint32_t hash)
 {
-	uint8_t *to = queue_buffer(rx, length);
+	uint32_t index = rx->index + rx->cq.count;
+	uint8_t *to = queue_buffer(rx, index, length);
 
 	if (unlikely(to == NULL))
 		return false;
-	if (likely(rx->index + BUFFERS_AHEAD < rx->end))
+	if (likely(rx->cq.count + BUFFERS_AHEAD < rx->room))
 		vmlx4_prefetch_write((const void *)(uintptr_t)
-			be64toh(queue_segment(rx, rx->index + BUFFERS_AHEAD)->addr));
+			be64toh(queue_segment(rx, index + BUFFERS_AHEAD)->addr));
 	copy_frame(to, frame, length);
 	/* The checksum is in memory order; beside the index it is two bytes more. */
 	vmlx4_cq_writer_put(&rx->cq, vmlx4_cqe_pair(rx->rq->qpn, hash),
 		vmlx4_cqe_pair(0, vmlx4_be16(frame + 6)), vmlx4_cqe_pair(status, length),
-		vmlx4_cqe_pair(rx->index << 16 | be16toh(checksum), VMLX4_HW_CQE_OP_RECV));
-	rx->index++;
-	rx->frames++;
-	rx->bytes += length;
+		vmlx4_cqe_pair(index << 16 | be16toh(checksum), VMLX4_HW_CQE_OP_RECV));
 	return true;
 }
 
@@ -251,15 +249,18 @@ receive_plain(struct receiver *rx, const uint8_t *frame, uint32_t length)
 		return false;
 	rq = flow->qp->table == NULL ? &flow->qp->rq :
 		rss_queue(flow->qp, frame, status, &hash);
-	if (unlikely(rq != rx->rq || rx->index == rx->end) &&
+	if (unlikely(rq != rx->rq || rx->cq.count == rx->room) &&
 	    (rq == NULL || !queue_open(rx, rq)))
 		return false;
 	return queue_put(rx, frame, length, status, checksum, hash);
 }
 
-/* A burst on its way; a fault (guard.h) leaves the loop, and what is on its stack. */
-struct arriving {
-	struct vmlx4_port *port;
+/*
+ * A burst on its way. A fault (guard.h) leaves the loop in the middle, so that
+ * all of it is kept outside of the loop's function.
+ */
+struct vmlx4_arriving {
+	struct receiver rx;
 	const struct vmlx4_burst *burst;
 	unsigned int first;        /* of the run of the loop */
 	volatile unsigned int at;  /* the frame at hand */
@@ -269,56 +270,71 @@ struct arriving {
 static void
 receive_run(void *arg)
 {
-	struct arriving *arriving = arg;
-	struct vmlx4_port *port = arriving->port;
+	struct vmlx4_arriving *arriving = arg;
+	struct receiver *rx = &arriving->rx;
+	struct vmlx4_port *port = rx->port;
 	const struct vmlx4_burst *burst = arriving->burst;
-	struct receiver rx = {
-		.port = port, .adapter = port->adapter, .strict = vmlx4_strict(port->adapter),
-	};
 	bool plain = port->active && !port->infiniband && port->steering.sniffers == 0 &&
 		port->fail[VMLX4_FAULT_RX].count == 0 && vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
 	for (i = arriving->first; i < burst->count; i++) {
 		arriving->at = i;
-		if (likely(plain && receive_plain(&rx, burst->frame[i], burst->length[i])))
+		if (likely(plain && receive_plain(rx, burst->frame[i], burst->length[i])))
 			continue;
-		queue_close(&rx);
+		queue_close(rx);
 		arriving->elsewhere |= 1u << i;
 		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
 	}
-	queue_close(&rx);
-	port->stats.rx_frames += rx.frames;
-	port->stats.rx_bytes += rx.bytes;
+	arriving->at = i;
+	queue_close(rx);
 }
 
-/* The run of the loop did not come to count what it received. */
+/* What one run of the loop received. */
 static void
-count_arrived(const struct arriving *arriving)
+count_arrived(const struct vmlx4_arriving *arriving)
 {
-	struct vmlx4_port_stats *stats = &arriving->port->stats;
+	struct vmlx4_port_stats *stats = &arriving->rx.port->stats;
+	uint64_t frames = 0, bytes = 0;
 	unsigned int i;
 
 	for (i = arriving->first; i < arriving->at; i++) {
-		if ((arriving->elsewhere & 1u << i) != 0)
+		if (unlikely((arriving->elsewhere & 1u << i) != 0))
 			continue;
-		stats->rx_frames++;
-		stats->rx_bytes += arriving->burst->length[i];
+		frames++;
+		bytes += arriving->burst->length[i];
 	}
+	stats->rx_frames += frames;
+	stats->rx_bytes += bytes;
+}
+
+void
+vmlx4_rx_burst_settle(struct vmlx4_arriving *arriving)
+{
+	queue_close(&arriving->rx);
 }
 
 void
 vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst)
 {
-	struct arriving arriving = { .port = port, .burst = burst };
 	struct vmlx4_adapter *adapter = port->adapter;
+	struct vmlx4_arriving arriving; /* not zeroed: most of it is room for CQE words */
 
-	adapter->rx_burst = true;
+	arriving.rx.port = port;
+	arriving.rx.adapter = adapter;
+	arriving.rx.mr = (struct vmlx4_mr_cache){ 0 };
+	arriving.rx.rq = NULL;
+	arriving.rx.strict = vmlx4_strict(adapter);
+	arriving.burst = burst;
+	arriving.first = 0;
+	arriving.elsewhere = 0;
+	adapter->rx_burst = &arriving;
 	while (unlikely(!vmlx4_guarded(adapter, receive_run, &arriving))) {
 		count_arrived(&arriving);
 		/* Of a buffer: that frame is lost. Of a queue: it finds it dead now. */
 		arriving.first = arriving.at + adapter->rx_lost;
 		adapter->rx_lost = false;
 	}
-	adapter->rx_burst = false;
+	adapter->rx_burst = NULL;
+	count_arrived(&arriving);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "../uverbs/uverbs.h"
+#include "burst.h"
 #include "guard.h"
-#include "internal.h"
 
 /*
  * A guard (guard.h) met an address of the program that is gone: whose it is, and
@@ -169,12 +169,12 @@ buffer_gone(struct vmlx4_adapter *adapter, struct vmlx4_mr *mr, uint64_t addr, b
 	struct vmlx4_rq *rq = adapter->rx_active;
 	struct vmlx4_port *port = write && rq != NULL ? rq_port(adapter, rq) : NULL;
 
-	adapter->rx_lost = adapter->rx_burst;
+	adapter->rx_lost = adapter->rx_burst != NULL;
 	if (port != NULL) {
 		report(adapter, "RQ", rq->qpn, rq->ci, "a buffer", addr);
 		vmlx4_rq_lost_buffer(port, rq);
 		/* The frame is out: its sender is done with it. */
-		if (qp != NULL && !adapter->rx_burst)
+		if (qp != NULL && adapter->rx_burst == NULL)
 			vmlx4_sq_skip(qp);
 	} else if (qp != NULL && !qp->sq.careful) {
 		/* Of a burst, perhaps: it starts anew, and finds the WQE. */
@@ -189,50 +189,10 @@ buffer_gone(struct vmlx4_adapter *adapter, struct vmlx4_mr *mr, uint64_t addr, b
 	}
 }
 
-/*
- * A burst (rx_burst.c) keeps its indices to itself; how far it came stands in the
- * CQs, as the program sees it.
- */
 static void
-cq_catch_up(struct vmlx4_cq *cq)
+settle_run(void *arriving)
 {
-	struct vmlx4_adapter *adapter = cq->obj.ctx->adapter;
-	uint32_t n;
-
-	for (n = 0; n < cq->cqe_cnt && !cq->error && cq->room != 0; n++) {
-		const struct vmlx4_hw_cqe *cqe = (const void *)(cq->buf +
-			(size_t)(cq->pi & (cq->cqe_cnt - 1)) * cq->cqe_size +
-			VMLX4_HW_CQE_OFFSET(cq->cqe_size));
-		uint32_t last = vmlx4_load_be32(&cqe->owner_op);
-		uint32_t qpn = be32toh(cqe->vlan_qpn) & (VMLX4_QP_TABLE - 1);
-		struct vmlx4_rq *rq = NULL;
-
-		if (((last & VMLX4_HW_CQE_OWNER) != 0) != ((cq->pi & cq->cqe_cnt) != 0))
-			break;
-		if (adapter->qp_table[qpn] != NULL)
-			rq = &adapter->qp_table[qpn]->rq;
-		else if (adapter->wq_table[qpn] != NULL)
-			rq = &adapter->wq_table[qpn]->rq;
-		if (rq != NULL && rq->cq == cq && (last & VMLX4_HW_CQE_SEND) == 0)
-			rq->ci = (uint16_t)(be16toh(cqe->wqe_index) + 1);
-		cq->pi++;
-		cq->room--;
-	}
-	if (cq->channel != NULL)
-		vmlx4_cq_check_arm(cq);
-}
-
-static void
-catch_up(void *arg)
-{
-	struct vmlx4_adapter *adapter = arg;
-	struct vmlx4_context *ctx;
-	struct vmlx4_obj *obj;
-
-	TAILQ_FOREACH(ctx, &adapter->contexts, next)
-		TAILQ_FOREACH(obj, &ctx->objs, next)
-			if (obj->type == VMLX4_CQ)
-				cq_catch_up((struct vmlx4_cq *)(void *)obj);
+	vmlx4_rx_burst_settle(arriving);
 }
 
 struct fault {
@@ -274,13 +234,12 @@ void
 vmlx4_unmapped(struct vmlx4_adapter *adapter, uint64_t addr, bool write)
 {
 	struct fault fault = { adapter, addr, write };
+	struct vmlx4_arriving *burst = adapter->rx_burst;
 
-	bool burst = adapter->rx_burst;
-
-	/* A CQ that is gone is found so, and left out the next time. */
-	adapter->rx_burst = false;
-	while (burst && !vmlx4_guarded(adapter, catch_up, adapter))
-		;
+	/* A CQ that is gone is found so, and the burst has done with it. */
+	adapter->rx_burst = NULL;
+	if (burst != NULL)
+		vmlx4_guarded(adapter, settle_run, burst);
 	adapter->rx_burst = burst;
 	vmlx4_guarded(adapter, unmapped_run, &fault);
 }
@@ -307,6 +266,6 @@ vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budget)
 		return pass.done;
 	/* Left in the middle, but it did something: another one is due. */
 	adapter->tx_active = NULL;
-	adapter->rx_burst = false;
+	adapter->rx_burst = NULL;
 	return 1;
 }
