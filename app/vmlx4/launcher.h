@@ -45,6 +45,11 @@ void find_sanitizer(const char *library, char *name, size_t size);
 /* Make way for the trace that the options ask for. False: complained. */
 bool try_trace(const struct launch *launch);
 
+/* ---- show/ ---- */
+
+/* "vmlx4 show"; an exit status. */
+int show_command(int argc, char **argv);
+
 /* ---- lists.c ---- */
 
 /* "profiles", "unknowns", "rules", on stdout. False: there is no list of this name. */

@@ -18,6 +18,8 @@ static const char usage[] =
 	"\n"
 	"  vmlx4 exec [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
 	"  vmlx4 exec --help       the options\n"
+	"  vmlx4 show FILE         what \"exec --trace FILE\" recorded\n"
+	"  vmlx4 show --help       filters, and frames for Wireshark\n"
 	"  vmlx4 profiles          the card models, for --profile\n"
 	"  vmlx4 unknowns          behaviours that no public source states, for --unknown\n"
 	"  vmlx4 rules             what --strict looks for\n"
@@ -200,6 +202,8 @@ main(int argc, char **argv)
 
 	if (strcmp(command, "exec") == 0)
 		return exec_command(argc - 1, argv + 1);
+	if (strcmp(command, "show") == 0)
+		return show_command(argc - 1, argv + 1);
 	if (strcmp(command, "--version") == 0) {
 		puts("vmlx4 " VMLX4_VERSION);
 		return 0;

@@ -158,6 +158,23 @@ collect(struct vmlx4_context *ctx, const struct vmlx4_command_entry *entry,
 	return present;
 }
 
+/* Flow specs as they are; of a list of WQs their numbers. */
+static void
+copy_blob(struct vmlx4_context *ctx, const struct vmlx4_command_entry *entry,
+	const uint8_t *from, size_t size, uint8_t *to)
+{
+	uint32_t handle, number;
+	size_t at;
+
+	memcpy(to, from, size);
+	for (at = 0; entry->blob == VMLX4_BLOB_WQS && at + sizeof(handle) <= size;
+	     at += sizeof(handle)) {
+		memcpy(&handle, from + at, sizeof(handle));
+		number = htole32((uint32_t)(object(ctx, VMLX4_WQ, handle) >> 32));
+		memcpy(to + at, &number, sizeof(number));
+	}
+}
+
 static void
 command_record(struct vmlx4_context *ctx, enum vmlx4_trace_kind kind, uint32_t command,
 	const struct vmlx4_cmd *cmd, int result)
@@ -189,8 +206,8 @@ command_record(struct vmlx4_context *ctx, enum vmlx4_trace_kind kind, uint32_t c
 	out->present = htole32(present);
 	memcpy(out + 1, values, count * sizeof(values[0]));
 	if (blob > 0)
-		memcpy((uint8_t *)(out + 1) + count * sizeof(values[0]),
-			(const uint8_t *)cmd->in + entry->blob_offset, blob);
+		copy_blob(ctx, entry, (const uint8_t *)cmd->in + entry->blob_offset, blob,
+			(uint8_t *)(out + 1) + count * sizeof(values[0]));
 	vmlx4_trace_done(ctx->adapter->trace, size);
 }
 
