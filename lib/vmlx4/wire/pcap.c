@@ -44,18 +44,23 @@ struct pcap_wire {
 	bool settled;
 	pcap_t *out;
 	pcap_dumper_t *dump;
+	uint64_t time_of_day;      /* at the adapter's time 0, ns */
 	bool dirty;                /* written and not flushed */
 	bool broken;               /* a write failed: everything is dropped */
 	char name[PATH_MAX];       /* of the out file */
 };
 
+/* What is to be added to the model's time for the time of day. */
 static uint64_t
-now_ns(clockid_t clock)
+time_of_day(const struct vmlx4_adapter *adapter)
 {
 	struct timespec now;
 
-	clock_gettime(clock, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
+	/* The time of a stepped adapter is its own, and a run repeats to the byte. */
+	if (adapter->options.step)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec - vmlx4_time(adapter);
 }
 
 static void
@@ -71,7 +76,7 @@ static bool
 pcap_wire_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 {
 	struct pcap_wire *pw = (struct pcap_wire *)wire;
-	uint64_t now = now_ns(CLOCK_REALTIME);
+	uint64_t now = vmlx4_time(wire->port->adapter) + pw->time_of_day;
 	struct pcap_pkthdr header = {
 		/* A file of nanosecond precision holds them in place of microseconds. */
 		.ts = { .tv_sec = now / 1000000000, .tv_usec = now % 1000000000 },
@@ -122,12 +127,12 @@ receiver_ready(struct pcap_wire *pw)
 	if (first != pw->first || last != pw->last) {
 		pw->first = first;
 		pw->last = last;
-		pw->changed = now_ns(CLOCK_MONOTONIC);
+		pw->changed = vmlx4_time(port->adapter);
 		pw->settled = false;
 		return false;
 	}
 	if (!pw->settled)
-		pw->settled = now_ns(CLOCK_MONOTONIC) - pw->changed >= SETTLE_NS;
+		pw->settled = vmlx4_time(port->adapter) - pw->changed >= SETTLE_NS;
 	return pw->settled;
 }
 
@@ -147,7 +152,7 @@ undelivered(struct pcap_wire *pw, const struct vmlx4_port_stats *before)
 		return true;
 	}
 	if (port->stats.rx_no_rule == before->rx_no_rule || port->adapter->options.step ||
-			now_ns(CLOCK_MONOTONIC) - pw->changed >= PATIENCE_NS)
+			vmlx4_time(port->adapter) - pw->changed >= PATIENCE_NS)
 		return false;
 	port->stats.rx_no_rule = before->rx_no_rule;
 	return true;
@@ -184,9 +189,11 @@ next_frame(struct pcap_wire *pw)
 		fault = pcap_geterr(pw->in);
 	}
 	/* Only a pipe gets here with a fault: a file was checked when it was opened. */
-	if (fault != NULL)
+	if (fault != NULL) {
+		pw->wire.port->stats.rx_wire_drops++;
 		fprintf(stderr, "vmlx4: wire pcap:in=: frame %lu: %s: the replay ends here\n",
 			pw->number, fault);
+	}
 	pw->frame = NULL;
 	pcap_close(pw->in);
 	pw->in = NULL;
@@ -393,7 +400,9 @@ vmlx4_wire_pcap_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port
 		pcap_wire_close(&pw->wire);
 		return NULL;
 	}
-	if (port != NULL)
+	if (port != NULL) {
+		pw->time_of_day = time_of_day(port->adapter);
 		port->carrier = true;
+	}
 	return &pw->wire;
 }
