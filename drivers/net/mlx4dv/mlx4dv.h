@@ -231,6 +231,15 @@ int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
 int mdv_tx_done_cleanup(void *txq, uint32_t n);
 uint64_t mdv_tx_offloads(const struct mdv_priv *priv);
 
+/* mlx4dv_rx_intr.c */
+bool mdv_rx_intr_wanted(const struct mdv_priv *priv);
+int mdv_rx_intr_open(struct mdv_rxq *rxq);
+void mdv_rx_intr_close(struct mdv_rxq *rxq);
+int mdv_rx_intr_start(struct rte_eth_dev *dev);
+void mdv_rx_intr_stop(struct mdv_priv *priv);
+int mdv_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t idx);
+
 /* mlx4dv_desc.c */
 int mdv_get_monitor_addr(void *rxq, struct rte_power_monitor_cond *condition);
 

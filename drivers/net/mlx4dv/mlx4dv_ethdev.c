@@ -30,11 +30,6 @@ mdv_dev_configure(struct rte_eth_dev *dev)
 
 	if (priv->ctx == NULL)
 		return -EIO; /* a reset failed, and said why */
-	if (dev->data->dev_conf.intr_conf.rxq != 0) {
-		MDV_PLOG(priv, ERR, "receive interrupts are not supported: configure the port "
-			 "with intr_conf.rxq = 0");
-		return -ENOTSUP;
-	}
 	ret = mdv_rss_configure(dev);
 	if (ret != 0)
 		return ret;
@@ -81,6 +76,7 @@ mdv_dev_stop(struct rte_eth_dev *dev)
 	rte_spinlock_unlock(&priv->lock);
 	/* Waits for a recovery in progress; none begins once started is false. */
 	mdv_watchdog_stop(priv);
+	mdv_rx_intr_stop(priv);
 	mdv_rules_flush(priv);
 	mdv_rss_stop(priv);
 	mdv_rxqs_stop(dev);
@@ -139,6 +135,8 @@ start_queues(struct rte_eth_dev *dev)
 		ret = mdv_rxqs_start(dev);
 	if (ret == 0)
 		ret = mdv_rss_start(priv);
+	if (ret == 0)
+		ret = mdv_rx_intr_start(dev);
 	return ret;
 }
 
@@ -348,6 +346,8 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.txq_info_get = mdv_txq_info_get,
 	.rx_burst_mode_get = mdv_rx_burst_mode_get,
 	.tx_burst_mode_get = mdv_tx_burst_mode_get,
+	.rx_queue_intr_enable = mdv_rx_queue_intr_enable,
+	.rx_queue_intr_disable = mdv_rx_queue_intr_disable,
 	.get_monitor_addr = mdv_get_monitor_addr,
 	.vlan_offload_set = mdv_vlan_offload_set,
 	.vlan_strip_queue_set = mdv_vlan_strip_queue_set,

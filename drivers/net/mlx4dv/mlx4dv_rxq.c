@@ -219,9 +219,13 @@ create_cq(struct mdv_rxq *rxq, uint32_t cqes)
 		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
 	};
 	struct ibv_cq_ex *with_timestamps;
+	int ret = mdv_rx_intr_open(rxq);
 
+	if (ret != 0)
+		return ret;
+	attr.channel = rxq->channel;
 	if (rxq->timestamp_flag == 0) {
-		rxq->ibv_cq = ibv_create_cq(priv->ctx, (int)cqes, NULL, NULL, 0);
+		rxq->ibv_cq = ibv_create_cq(priv->ctx, (int)cqes, NULL, rxq->channel, 0);
 	} else {
 		with_timestamps = ibv_create_cq_ex(priv->ctx, &attr);
 		rxq->ibv_cq = with_timestamps != NULL ? ibv_cq_ex_to_cq(with_timestamps) : NULL;
@@ -443,6 +447,7 @@ stop_queue(struct mdv_rxq *rxq)
 		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_cq() failed: %s", rxq->idx,
 			 strerror(errno));
 	rxq->ibv_cq = NULL;
+	mdv_rx_intr_close(rxq);
 }
 
 /* After the RSS QPs: the adapter then writes to no buffer any more. */

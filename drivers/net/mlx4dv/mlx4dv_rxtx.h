@@ -117,6 +117,7 @@ struct mdv_rxq {
 	uint16_t nb_desc_conf;    /* packets, as set up; shared out to the rings at start */
 	unsigned int socket;
 	struct ibv_cq *ibv_cq;
+	struct ibv_comp_channel *channel; /* for receive interrupts, or NULL */
 	struct mdv_rxq_stats base; /* subtracted after stats_reset */
 };
 
