@@ -63,7 +63,7 @@ TEST(info_names_the_driver_and_its_limits)
 	CHECK((info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 	CHECK((info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0);
 	/* Offered here, the application would take it for working. */
-	CHECK_EQ(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP, 0);
+	CHECK_EQ(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_LRO, 0);
 	CHECK_OK(rte_eth_dev_fw_version_get(first, version, sizeof(version)));
 	CHECK_MSG(version[0] >= '0' && version[0] <= '9', "firmware '%s'", version);
 	CHECK(rte_eth_dev_fw_version_get(first, version, 1) > 1);

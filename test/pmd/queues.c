@@ -363,31 +363,3 @@ TEST(queues_setup_refuses_what_cannot_be)
 	port_start(port, &conf);
 	check_traffic(port);
 }
-
-/* Deferred start is either honoured or refused, not ignored. */
-TEST(queues_deferred_start_is_not_ignored)
-{
-	struct port_conf conf = port_conf(pool_create(1024, 2048));
-	struct rte_eth_dev_info info;
-	struct rte_eth_rxconf rxconf;
-	struct rte_mbuf *m;
-	uint8_t frame[64];
-	uint16_t port = port_open(0);
-	int ret;
-
-	port_configure(port, &conf);
-	CHECK_OK(rte_eth_dev_info_get(port, &info));
-	rxconf = info.default_rxconf;
-	rxconf.rx_deferred_start = 1;
-	ret = rte_eth_rx_queue_setup(port, 0, 64, SOCKET_ID_ANY, &rxconf, conf.pool);
-	if (ret == 0) {
-		port_start(port, &conf);
-		frame_make(frame, sizeof(frame), mac_broadcast, 1);
-		wire_inject(port, frame, sizeof(frame));
-		CHECK_EQ(rx_all(port, 0, &m, 1), 0);
-		CHECK_OK(rte_eth_dev_rx_queue_start(port, 0));
-		check_traffic(port);
-		return;
-	}
-	CHECK_MSG(ret == -EINVAL || ret == -ENOTSUP, "refused with %d", ret);
-}

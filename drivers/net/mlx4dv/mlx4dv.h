@@ -208,7 +208,6 @@ int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
 void mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
 int mdv_rxqs_start(struct rte_eth_dev *dev);
 void mdv_rxqs_stop(struct rte_eth_dev *dev);
-int mdv_rxq_recover(struct mdv_rxq *rxq);
 int mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu);
 void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info);
 int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
@@ -225,11 +224,19 @@ void mdv_tx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
 int mdv_txqs_start(struct rte_eth_dev *dev);
 void mdv_txqs_stop(struct rte_eth_dev *dev);
 int mdv_txq_recover(struct mdv_txq *txq);
+int mdv_tx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_tx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
 void mdv_txq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_txq_info *info);
 int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
 	struct rte_eth_burst_mode *mode);
 int mdv_tx_done_cleanup(void *txq, uint32_t n);
 uint64_t mdv_tx_offloads(const struct mdv_priv *priv);
+
+/* mlx4dv_rxq_state.c */
+int mdv_rxq_fill_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+int mdv_rxq_recover(struct mdv_rxq *rxq);
+int mdv_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
 
 /* mlx4dv_rx_intr.c */
 bool mdv_rx_intr_wanted(const struct mdv_priv *priv);

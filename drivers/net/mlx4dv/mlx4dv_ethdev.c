@@ -38,24 +38,30 @@ mdv_dev_configure(struct rte_eth_dev *dev)
 }
 
 static void
-set_states(struct rte_eth_dev *dev, uint32_t state, uint8_t ethdev_state)
+set_states(struct rte_eth_dev *dev, bool running)
 {
 	struct mdv_rxq *rxq;
 	struct mdv_txq *txq;
 	uint16_t i;
+	bool on;
 
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		rxq = dev->data->rx_queues[i];
+		on = running && rxq->conf.rx_deferred_start == 0;
 		/* A queue without rings is no part of the RSS table: nothing to poll. */
-		if (rxq != NULL && (state != MDV_QUEUE_RUNNING || rxq->nb_rings != 0))
-			MDV_STORE_RELEASE(&rxq->state, state);
-		dev->data->rx_queue_state[i] = ethdev_state;
+		if (rxq != NULL)
+			MDV_STORE_RELEASE(&rxq->state, on && rxq->nb_rings != 0 ?
+					  MDV_QUEUE_RUNNING : MDV_QUEUE_STOPPED);
+		dev->data->rx_queue_state[i] = on ? RTE_ETH_QUEUE_STATE_STARTED :
+			RTE_ETH_QUEUE_STATE_STOPPED;
 	}
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		txq = dev->data->tx_queues[i];
+		on = running && txq->conf.tx_deferred_start == 0;
 		if (txq != NULL)
-			MDV_STORE_RELEASE(&txq->state, state);
-		dev->data->tx_queue_state[i] = ethdev_state;
+			MDV_STORE_RELEASE(&txq->state, on ? MDV_QUEUE_RUNNING : MDV_QUEUE_STOPPED);
+		dev->data->tx_queue_state[i] = on ? RTE_ETH_QUEUE_STATE_STARTED :
+			RTE_ETH_QUEUE_STATE_STOPPED;
 	}
 }
 
@@ -72,7 +78,7 @@ mdv_dev_stop(struct rte_eth_dev *dev)
 	mdv_burst_dummy(dev);
 	rte_spinlock_lock(&priv->lock);
 	priv->started = false;
-	set_states(dev, MDV_QUEUE_STOPPED, RTE_ETH_QUEUE_STATE_STOPPED);
+	set_states(dev, false);
 	rte_spinlock_unlock(&priv->lock);
 	/* Waits for a recovery in progress; none begins once started is false. */
 	mdv_watchdog_stop(priv);
@@ -162,9 +168,9 @@ mdv_dev_start(struct rte_eth_dev *dev)
 	ret = mdv_rules_sync(priv);
 	if (ret != 0)
 		goto fail;
-	set_states(dev, MDV_QUEUE_RUNNING, RTE_ETH_QUEUE_STATE_STARTED);
+	set_states(dev, true);
 	dev->rx_pkt_burst = mdv_rx_burst;
-	dev->tx_pkt_burst = mdv_tx_burst_select(dev);
+	dev->tx_pkt_burst = mdv_tx_burst;
 	dev->tx_pkt_prepare = mdv_tx_prepare;
 	rte_wmb();
 	mdv_watchdog_start(priv);
@@ -234,6 +240,8 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	uint16_t nb_rxq = dev->data->nb_rx_queues;
 
 	info->if_index = priv->ifindex;
+	/* An RX queue set up anew would be another number than the RSS table has. */
+	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
 	info->min_mtu = MDV_MIN_MTU;
 	info->max_mtu = MDV_MAX_MTU;
 	info->min_rx_bufsize = 64;
@@ -346,6 +354,10 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.txq_info_get = mdv_txq_info_get,
 	.rx_burst_mode_get = mdv_rx_burst_mode_get,
 	.tx_burst_mode_get = mdv_tx_burst_mode_get,
+	.rx_queue_start = mdv_rx_queue_start,
+	.rx_queue_stop = mdv_rx_queue_stop,
+	.tx_queue_start = mdv_tx_queue_start,
+	.tx_queue_stop = mdv_tx_queue_stop,
 	.rx_queue_intr_enable = mdv_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mdv_rx_queue_intr_disable,
 	.get_monitor_addr = mdv_get_monitor_addr,

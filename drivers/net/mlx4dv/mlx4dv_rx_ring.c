@@ -137,14 +137,16 @@ mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 }
 
 void
-mdv_rx_discard(struct mdv_rxq *rxq)
+mdv_rx_discard(struct mdv_rxq *rxq, uint64_t *packets)
 {
 	const struct dvq_cqe *cqe;
 
 	if (rxq->cq.buf == NULL)
 		return;
 	while ((cqe = dvq_cq_poll(&rxq->cq)) != NULL) {
-		if (dvq_cqe_is_error(cqe) && dvq_cqe_syndrome(cqe) == DVQ_SYNDROME_WR_FLUSH)
+		if (!dvq_cqe_is_error(cqe))
+			(*packets)++;
+		else if (dvq_cqe_syndrome(cqe) == DVQ_SYNDROME_WR_FLUSH)
 			rxq->stats.flushed++;
 		else
 			rxq->stats.errors++;

@@ -164,11 +164,6 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	struct mdv_rxq *rxq;
 	int ret;
 
-	if (conf->rx_deferred_start != 0) {
-		MDV_PLOG(priv, ERR, "RX queue %u: deferred start is not supported: set "
-			 "rx_deferred_start = 0", idx);
-		return -ENOTSUP;
-	}
 	rxq = alloc_queue(priv, idx, socket);
 	if (rxq == NULL)
 		return -ENOMEM;
@@ -321,31 +316,6 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 	return ring->elts != NULL ? 0 : -ENOMEM;
 }
 
-static int
-set_wq_state(const struct mdv_rxq *rxq, const struct mdv_rx_ring *ring, enum ibv_wq_state state)
-{
-	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state };
-	int ret = ibv_modify_wq(ring->wq, &attr);
-
-	if (ret != 0)
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: ibv_modify_wq(%s) failed: %s", rxq->idx,
-			 state == IBV_WQS_RDY ? "RDY" : "RESET", strerror(ret));
-	return -ret;
-}
-
-static int
-fill_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
-{
-	int ret = mdv_rx_ring_fill(rxq, ring);
-
-	if (ret == 0)
-		return set_wq_state(rxq, ring, IBV_WQS_RDY);
-	MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot fill %u rings of %u x %u mbufs from pool %s: "
-		 "%s%s", rxq->idx, rxq->nb_rings, rxq->nb_desc, 1u << rxq->sges_n, rxq->mp->name,
-		 strerror(-ret), ret == -ENOMEM ? "; make the pool larger" : "");
-	return ret;
-}
-
 /*
  * The adapter finds the WQ of a table entry by adding its index to the first
  * number: numbers must be consecutive, and aligned to the size of the table.
@@ -378,7 +348,9 @@ start_entry(struct rte_eth_dev *dev, uint32_t entry)
 		return ret;
 	priv->rss.wqs[entry] = ring->wq;
 	ret = open_ring(rxq, ring);
-	return ret != 0 ? ret : fill_ring(rxq, ring);
+	if (ret != 0 || rxq->conf.rx_deferred_start != 0)
+		return ret;
+	return mdv_rxq_fill_ring(rxq, ring);
 }
 
 int
@@ -443,10 +415,12 @@ stop_queue(struct mdv_rxq *rxq)
 	rte_free(rxq->rings);
 	rxq->rings = NULL;
 	rxq->nb_rings = 0;
+	mdv_rx_discard(rxq, &rxq->stats.unpolled);
 	if (rxq->ibv_cq != NULL && ibv_destroy_cq(rxq->ibv_cq) != 0)
 		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_cq() failed: %s", rxq->idx,
 			 strerror(errno));
 	rxq->ibv_cq = NULL;
+	rxq->cq.buf = NULL;
 	mdv_rx_intr_close(rxq);
 }
 
@@ -475,36 +449,6 @@ mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 	stop_queue(rxq);
 	dev->data->rx_queues[idx] = NULL;
 	rte_free(rxq);
-}
-
-/*
- * Bring a failed queue back to life, in the watchdog. All its WQs take part, as
- * they share the CQ whose completions are thrown away here. The buffers stay
- * where they are: there may be no others just now. On an error the queue stays
- * failed and the next round tries again.
- */
-int
-mdv_rxq_recover(struct mdv_rxq *rxq)
-{
-	struct mdv_rx_ring *ring;
-	uint16_t i;
-	int ret;
-
-	for (i = 0; i < rxq->nb_rings; i++) {
-		ret = set_wq_state(rxq, &rxq->rings[i], IBV_WQS_RESET);
-		if (ret != 0)
-			return ret;
-	}
-	mdv_rx_discard(rxq);
-	for (i = 0; i < rxq->nb_rings; i++) {
-		ring = &rxq->rings[i];
-		dvq_rq_reset(&ring->rq);
-		ret = fill_ring(rxq, ring);
-		if (ret != 0)
-			return ret;
-	}
-	rxq->stats.recoveries++;
-	return 0;
 }
 
 /* ---- what can change while the queue is polled ---- */

@@ -72,6 +72,7 @@ struct mdv_rxq_stats {
 	uint64_t errors;          /* error completions and malformed ones */
 	uint64_t flushed;         /* completions flushed by a queue in error */
 	uint64_t recoveries;      /* times the queue was brought back to life */
+	uint64_t unpolled;        /* packets that nobody took before the queue stopped */
 };
 
 struct mdv_rxq;
@@ -154,7 +155,7 @@ struct mdv_txq {
 	uint32_t mixed;           /* up to here not each block holds one segment alone */
 	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint16_t nb_desc;
-	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_burst_select() */
+	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_select() */
 	bool full;                /* more than checksums: one of the following is in use */
 	bool loopback;            /* VF: the adapter looks for the destination inside */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
@@ -210,10 +211,10 @@ int mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 /* Free all buffers of a ring that the adapter no longer writes to. */
 void mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 /*
- * For recovery, with every WQ of the queue in RESET: consume and count the
- * completions that the bursts did not get to.
+ * With every WQ of the queue in RESET or gone: consume the completions that the
+ * bursts did not get to. Packets among them add to *packets, the rest is errors.
  */
-void mdv_rx_discard(struct mdv_rxq *rxq);
+void mdv_rx_discard(struct mdv_rxq *rxq, uint64_t *packets);
 
 /* mlx4dv_desc.c: what rte_eth_rx_queue_count() and its like call */
 uint32_t mdv_rx_queue_count(void *rxq);
@@ -228,7 +229,8 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
 /* mlx4dv_tx_prepare.c */
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
-eth_tx_burst_t mdv_tx_burst_select(struct rte_eth_dev *dev);
+/* What the queue does to packets, by its offloads and the MTU; before it runs. */
+void mdv_tx_select(struct mdv_txq *txq);
 
 /* Longer frames are dropped: the adapter would stop the queue over one. */
 void mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu);

@@ -29,6 +29,7 @@ static const struct counter rx_counters[] = {
 	{ "rx_flushed_completions", RX(flushed) },
 	{ "rx_nombuf_packets", RX(nombuf) },
 	{ "rx_queue_recoveries", RX(recoveries) },
+	{ "rx_unpolled_packets", RX(unpolled) },
 };
 
 static const struct counter tx_counters[] = {

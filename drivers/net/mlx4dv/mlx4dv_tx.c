@@ -312,43 +312,34 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	return tx_send_plain(txq, pkts, room);
 }
 
+static void
+set_longest(struct mdv_txq *txq, uint16_t mtu)
+{
+	txq->len_range = (uint32_t)mtu + MDV_TX_OVERHEAD - MDV_TX_MIN_LEN;
+	/* One of the two tags may be the adapter's to insert. */
+	if (txq->vlan_flag != 0)
+		txq->len_range -= RTE_VLAN_HLEN;
+}
+
 void
 mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	uint16_t i;
 
-	for (i = 0; i < dev->data->nb_tx_queues; i++) {
-		struct mdv_txq *txq = dev->data->tx_queues[i];
-
-		if (txq == NULL)
-			continue;
-		txq->len_range = (uint32_t)mtu + MDV_TX_OVERHEAD - MDV_TX_MIN_LEN;
-		/* One of the two tags may be the adapter's to insert. */
-		if (txq->vlan_flag != 0)
-			txq->len_range -= RTE_VLAN_HLEN;
-	}
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (dev->data->tx_queues[i] != NULL)
+			set_longest(dev->data->tx_queues[i], mtu);
 }
 
-static void
-select_for(struct mdv_txq *txq, uint64_t offloads)
+void
+mdv_tx_select(struct mdv_txq *txq)
 {
+	const struct rte_eth_dev_data *data = txq->priv->dev->data;
+	uint64_t offloads = data->dev_conf.txmode.offloads | txq->conf.offloads;
+
 	txq->fast_free = (offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
 	txq->vlan_flag = (offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0 ? RTE_MBUF_F_TX_VLAN : 0;
 	txq->tso_flag = (offloads & MDV_TX_TSO_OFFLOADS) != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
 	txq->full = txq->vlan_flag != 0 || txq->tso_flag != 0 || txq->loopback;
-}
-
-eth_tx_burst_t
-mdv_tx_burst_select(struct rte_eth_dev *dev)
-{
-	uint16_t i;
-
-	for (i = 0; i < dev->data->nb_tx_queues; i++) {
-		struct mdv_txq *txq = dev->data->tx_queues[i];
-
-		if (txq != NULL)
-			select_for(txq, dev->data->dev_conf.txmode.offloads | txq->conf.offloads);
-	}
-	mdv_tx_set_mtu(dev, dev->data->mtu);
-	return mdv_tx_burst;
+	set_longest(txq, data->mtu);
 }

@@ -54,11 +54,6 @@ mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	struct mdv_priv *priv = mdv_priv(dev);
 	struct mdv_txq *txq;
 
-	if (conf->tx_deferred_start != 0) {
-		MDV_PLOG(priv, ERR, "TX queue %u: deferred start is not supported: set "
-			 "tx_deferred_start = 0", idx);
-		return -ENOTSUP;
-	}
 	txq = alloc_queue(priv, idx, socket);
 	if (txq == NULL)
 		return -ENOMEM;
@@ -184,7 +179,7 @@ start_queue(struct mdv_txq *txq)
 		ret = create_qp(txq);
 	if (ret == 0)
 		ret = open_queue(txq);
-	return ret != 0 ? ret : ready_qp(txq);
+	return ret;
 }
 
 int
@@ -193,8 +188,14 @@ mdv_txqs_start(struct rte_eth_dev *dev)
 	uint16_t i;
 	int ret = 0;
 
-	for (i = 0; i < dev->data->nb_tx_queues && ret == 0; i++)
-		ret = start_queue(dev->data->tx_queues[i]);
+	for (i = 0; i < dev->data->nb_tx_queues && ret == 0; i++) {
+		struct mdv_txq *txq = dev->data->tx_queues[i];
+
+		mdv_tx_select(txq);
+		ret = start_queue(txq);
+		if (ret == 0 && txq->conf.tx_deferred_start == 0)
+			ret = ready_qp(txq);
+	}
 	return ret;
 }
 
@@ -234,10 +235,15 @@ mdv_tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 
 	if (txq == NULL)
 		return;
-	stop_queue(txq);
+	/* The port may be running: the watchdog looks at its queues. */
+	rte_spinlock_lock(&txq->priv->lock);
 	dev->data->tx_queues[idx] = NULL;
+	rte_spinlock_unlock(&txq->priv->lock);
+	stop_queue(txq);
 	rte_free(txq);
 }
+
+/* ---- while the port runs ---- */
 
 /*
  * Bring a failed queue back to life, in the watchdog. RESET ends the adapter's
@@ -257,6 +263,70 @@ mdv_txq_recover(struct mdv_txq *txq)
 		return ret;
 	txq->stats.recoveries++;
 	return 0;
+}
+
+static int
+stop_locked(struct mdv_txq *txq)
+{
+	int ret;
+
+	if (MDV_LOAD_ACQUIRE(&txq->state) == MDV_QUEUE_STOPPED)
+		return 0;
+	ret = set_qp_state(txq, IBV_QPS_RESET, "RESET");
+	if (ret != 0)
+		return ret;
+	mdv_tx_drain(txq);
+	MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_STOPPED);
+	return 0;
+}
+
+static int
+start_locked(struct mdv_txq *txq)
+{
+	int ret = 0;
+
+	if (MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_STOPPED)
+		return 0;
+	/* Set up since the port was started. */
+	if (txq->ibv_qp == NULL)
+		ret = start_queue(txq);
+	if (ret == 0)
+		ret = ready_qp(txq);
+	if (ret != 0) {
+		stop_queue(txq);
+		return ret;
+	}
+	mdv_tx_select(txq);
+	MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_RUNNING);
+	return 0;
+}
+
+int
+mdv_tx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	int ret;
+
+	rte_spinlock_lock(&priv->lock);
+	ret = stop_locked(dev->data->tx_queues[idx]);
+	rte_spinlock_unlock(&priv->lock);
+	if (ret == 0)
+		dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
+	return ret;
+}
+
+int
+mdv_tx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mdv_priv *priv = mdv_priv(dev);
+	int ret;
+
+	rte_spinlock_lock(&priv->lock);
+	ret = start_locked(dev->data->tx_queues[idx]);
+	rte_spinlock_unlock(&priv->lock);
+	if (ret == 0)
+		dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
+	return ret;
 }
 
 /* ---- information ---- */
