@@ -74,7 +74,9 @@ absolute(const char *name, const char *value, char path[ABSOLUTE_MAX])
 {
 	static const char * const keys[] = { "in=", "out=" };
 	bool is_file = strcmp(name, "stats") == 0 || strcmp(name, "sysfs") == 0 ||
-		strcmp(name, "trace") == 0;
+		strcmp(name, "trace") == 0 ||
+		(strcmp(name, "faults") == 0 && access(value, F_OK) == 0) ||
+		(strcmp(name, "faults-log") == 0 && strcmp(value, "-") != 0);
 	bool is_pcap = strncmp(name, "wire", 4) == 0 && strncmp(value, "pcap:", 5) == 0;
 	bool is_socket = strncmp(name, "wire", 4) == 0 &&
 		((strncmp(value, "unix:", 5) == 0 && value[5] != '@' && value[5] != '\0') ||

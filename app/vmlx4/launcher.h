@@ -52,7 +52,7 @@ int show_command(int argc, char **argv);
 
 /* ---- lists.c ---- */
 
-/* "profiles", "unknowns", "rules", on stdout. False: there is no list of this name. */
+/* "profiles", "unknowns", "rules", "faults", on stdout. False: there is no list of this name. */
 bool print_list(const char *name);
 
 /* ---- environment.c ---- */

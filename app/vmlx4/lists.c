@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "fault/spec.h"
 #include "launcher.h"
 #include "profile.h"
 
@@ -57,13 +58,20 @@ rules(void)
 	}
 }
 
+static void
+faults(void)
+{
+	fputs(vmlx4_fault_help, stdout);
+}
+
 bool
 print_list(const char *name)
 {
 	static const struct {
 		const char *name;
 		void (*print)(void);
-	} lists[] = { { "profiles", profiles }, { "unknowns", unknowns }, { "rules", rules } };
+	} lists[] = { { "profiles", profiles }, { "unknowns", unknowns }, { "rules", rules },
+		{ "faults", faults } };
 	size_t i;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

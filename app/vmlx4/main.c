@@ -23,6 +23,7 @@ static const char usage[] =
 	"  vmlx4 profiles          the card models, for --profile\n"
 	"  vmlx4 unknowns          behaviours that no public source states, for --unknown\n"
 	"  vmlx4 rules             what --strict looks for\n"
+	"  vmlx4 faults            what can go wrong on demand, for --faults\n"
 	"  vmlx4 --version\n"
 	"\n"
 	"Examples:\n"
@@ -103,11 +104,10 @@ try_wires(const struct launch *launch)
 	return true;
 }
 
-/* A statistics file in a folder that is not there would be missed only at the end. */
+/* A file in a folder that is not there would be missed only at the end. */
 static bool
-try_stats(const struct launch *launch)
+try_output(const char *option, const char *name)
 {
-	const char *name = launch->options.stats_file;
 	bool present;
 	FILE *file;
 
@@ -116,14 +116,31 @@ try_stats(const struct launch *launch)
 	present = access(name, F_OK) == 0;
 	file = fopen(name, "ae");
 	if (file == NULL) {
-		complain("option stats: \"%s\": %s: give a file in a folder that you may write",
-			name, strerror(errno));
+		complain("option %s: \"%s\": %s: give a file in a folder that you may write",
+			option, name, strerror(errno));
 		return false;
 	}
 	fclose(file);
 	if (!present)
 		unlink(name);
 	return true;
+}
+
+/* Each process of the program appends to the log, which begins here. */
+static bool
+try_faults_log(const struct launch *launch)
+{
+	const char *name = launch->options.faults_log;
+	FILE *file;
+
+	if (strcmp(name, "-") == 0 || name[0] == '\0')
+		return true;
+	if (!try_output("faults-log", name))
+		return false;
+	file = fopen(name, "we");
+	if (file != NULL)
+		fclose(file);
+	return file != NULL;
 }
 
 /* Without its CPU the engine would not start when the program opens the device. */
@@ -186,8 +203,10 @@ exec_command(int argc, char **argv)
 
 	if (ret != 0)
 		return ret > 0 ? 0 : EXIT_USAGE;
-	if (!find_program(&launch) || !try_wires(&launch) || !try_stats(&launch) ||
-			!try_trace(&launch) || !try_engine_cpu(&launch) || !make_root(&launch))
+	if (!find_program(&launch) || !try_wires(&launch) ||
+			!try_output("stats", launch.options.stats_file) ||
+			!try_trace(&launch) || !try_faults_log(&launch) ||
+			!try_engine_cpu(&launch) || !make_root(&launch))
 		return EXIT_USAGE;
 	ret = set_environment(&launch) ? run_program(&launch) : EXIT_USAGE;
 	if (!launch.keep && vmlx4_sysfs_remove(launch.root) < 0)

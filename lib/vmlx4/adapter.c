@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "adapter.h"
+#include "fault/fault.h"
 #include "hca/hca.h"
 #include "profile.h"
 #include "sysfs/sysfs.h"
@@ -108,6 +109,7 @@ adapter_free(struct vmlx4_adapter *adapter)
 	for (i = 0; i < VMLX4_MAX_PORTS; i++)
 		if (adapter->ports[i].wire != NULL)
 			vmlx4_wire_close(adapter->ports[i].wire);
+	vmlx4_faults_free(adapter);
 	vmlx4_numbers_free(adapter->numbers);
 	free(adapter->qp_table);
 	free(adapter->wq_table);
@@ -176,7 +178,8 @@ adapter_new(void)
 		goto fail;
 	adapter->profile = adapter->options.profile;
 	if (adapter_tables(adapter) < 0 || adapter_ports(adapter, error, sizeof(error)) < 0 ||
-			vmlx4_trace_open(adapter, error, sizeof(error)) < 0)
+			vmlx4_trace_open(adapter, error, sizeof(error)) < 0 ||
+			vmlx4_faults_init(adapter, error, sizeof(error)) < 0)
 		goto fail;
 	return adapter;
 fail:

@@ -251,6 +251,12 @@ static const struct option {
 	{ "trace-raw", "", NO_VALUE, option_trace_raw,
 		"Record addresses as they are, not by memory region and offset. They differ\n"
 		"from run to run." },
+	{ "faults", "FILE|FAULTS", NEEDS_VALUE, option_faults,
+		"Let things go wrong: a file with a fault a line, or faults between semicolons,\n"
+		"such as \"command reg_mr nth=3 errno=ENOMEM\"; see \"vmlx4 faults\"." },
+	{ "faults-log", "FILE", NEEDS_VALUE, option_faults_log,
+		"Write a line there for each fault that happened (- is stderr). The file is again\n"
+		"one for --faults: with it the same things go wrong at the same places." },
 };
 
 static const struct option *

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fault/spec.h"
 #include "hca/unknowns.h"
 
 #define VMLX4_MAX_PORTS 2
@@ -71,6 +72,8 @@ struct vmlx4_options {
 	char trace_file[PATH_MAX];        /* "": no trace */
 	unsigned int trace_snaplen;       /* bytes of a frame that the trace keeps */
 	bool trace_raw;                   /* addresses as they are */
+	char faults[VMLX4_FAULTS_MAX];    /* a file, or the faults themselves */
+	char faults_log[PATH_MAX];        /* "-" for stderr */
 };
 
 #define VMLX4_SEED_DEFAULT 1u

@@ -49,4 +49,9 @@ int option_trace(struct option_parser *parser, const char *value);
 int option_trace_snaplen(struct option_parser *parser, const char *value);
 int option_trace_raw(struct option_parser *parser, const char *value);
 
+/* ---- fault/options.c ---- */
+
+int option_faults(struct option_parser *parser, const char *value);
+int option_faults_log(struct option_parser *parser, const char *value);
+
 #endif /* VMLX4_OPTIONS_PARSER_H_ */

@@ -50,6 +50,8 @@ struct vmlx4_port_stats {
 	uint64_t rx_link_down;       /**< arrived while the port was down */
 	uint64_t rx_wire_drops;      /**< lost before the port: the wire's buffer ran over,
 	                              *   or the host left a checksum nobody can complete */
+	uint64_t rx_crc_errors;      /**< arrived with a bad FCS: a fault damaged them */
+	uint64_t rx_overruns;        /**< the port's buffer was full (fault "slow") */
 };
 
 /** Live verbs objects of the whole adapter: what a leak test compares. */
@@ -57,6 +59,27 @@ struct vmlx4_object_counts {
 	uint32_t contexts, pds, mrs, channels, cqs, qps, wqs, tables, flows;
 	uint64_t mr_bytes;       /**< sum of the lengths of the MRs */
 	uint64_t mrs_registered; /**< REG_MR commands that succeeded, ever */
+};
+
+/** Faults that were injected, by kind (see vmlx4_fault_add()). */
+struct vmlx4_fault_stats {
+	uint64_t injected;           /**< in all: the number in the last line of the log */
+	uint64_t commands_failed;
+	uint64_t wqes_failed;
+	uint64_t cqes_late;
+	uint64_t cqe_batches;        /**< times that completions were made to wait for others */
+	uint64_t frames_dropped;
+	uint64_t frames_bad_fcs;     /**< damaged, and lost for it */
+	uint64_t frames_corrupted;   /**< damaged, with a good FCS */
+	uint64_t frames_truncated;   /**< cut short, with a good FCS */
+	uint64_t frames_reordered;
+	uint64_t frames_duplicated;
+	uint64_t slow;               /**< ports that were made slow */
+	uint64_t links_down;
+	uint64_t device_fatals;
+	uint64_t qp_errors;
+	uint64_t cq_errors;
+	uint64_t clock_faults;
 };
 
 /** What the next completions of a queue are to be (see vmlx4_fail_next()). */
@@ -118,7 +141,9 @@ VMLX4_API int vmlx4_set_tx_tap(unsigned int port,
 VMLX4_API int vmlx4_set_carrier(unsigned int port, int up);
 
 /**
- * Make the next count completions of a port end in an error.
+ * Make the next count completions of a port end in an error: short for the fault
+ * "wqe tx port=… count=… syndrome=…" (or rx). A new call takes back what is left
+ * of the last one for that port and direction; count 0 does nothing else.
  *
  * The queue behaves as after the real fault: the error CQE, then the error
  * state and flushes that the model gives that syndrome.
@@ -129,6 +154,34 @@ VMLX4_API int vmlx4_set_carrier(unsigned int port, int up);
  */
 VMLX4_API int vmlx4_fail_next(enum vmlx4_fault what, unsigned int port,
 	unsigned int count, uint8_t syndrome);
+
+/**
+ * Let things go wrong from now on, beside what goes wrong already.
+ *
+ * Events are counted, and times run, from this call on. A text with a mistake
+ * adds nothing.
+ *
+ * @param text
+ *   Faults as "vmlx4 faults" explains them, between semicolons, e.g.
+ *   "command reg_mr nth=3 errno=ENOMEM".
+ * @param error
+ *   Where one line goes that names the fault, the word and the cure; NULL to do
+ *   without.
+ * @return 0, -EINVAL, -ENODEV, -ENOMEM.
+ */
+VMLX4_API int vmlx4_fault_add(const char *text, char *error, size_t error_size);
+
+/**
+ * No faults any more. What they hold back comes at once, the link and the clock
+ * are as before, and a device that died can be opened anew; contexts that it died
+ * under stay dead.
+ *
+ * @return 0, -ENODEV.
+ */
+VMLX4_API int vmlx4_fault_clear(void);
+
+/** Count the injected faults. @return 0, -ENODEV. */
+VMLX4_API int vmlx4_fault_stats(struct vmlx4_fault_stats *stats);
 
 /** Read the counters of a port. @return 0, -EINVAL, -ENODEV. */
 VMLX4_API int vmlx4_port_stats(unsigned int port, struct vmlx4_port_stats *stats);

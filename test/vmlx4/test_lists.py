@@ -18,7 +18,7 @@ def listed(name):
     return stdout
 
 
-@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules"])
+@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules", "faults"])
 def test_guide_has_the_list(name):
     page = GUIDE / (name + ".rst")
     text = textwrap.indent(listed(name), "   ")
@@ -27,7 +27,7 @@ def test_guide_has_the_list(name):
         "copy this into %s:\n%s" % (page, text)
 
 
-@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules"])
+@pytest.mark.parametrize("name", ["profiles", "unknowns", "rules", "faults"])
 def test_one_word_only(name):
     status, stdout, stderr = adapter.run_bounded([build.launcher(), name, "more"])
     assert (status, stdout) == (2, "") and name in stderr

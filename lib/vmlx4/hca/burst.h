@@ -22,7 +22,7 @@
 static inline bool
 vmlx4_adapter_bursts(const struct vmlx4_adapter *adapter)
 {
-	return adapter->trace == NULL;
+	return adapter->trace == NULL && adapter->faults == NULL;
 }
 
 /* May plain frames leave the port by the burst? */
@@ -31,7 +31,7 @@ vmlx4_port_bursts(const struct vmlx4_port *port)
 {
 	return port->wire != NULL && port->wire->ops->send_burst != NULL && port->active &&
 		port->steering.sniffers == 0 && port->tx_tap == NULL &&
-		port->fail[VMLX4_FAULT_TX].count == 0 && vmlx4_adapter_bursts(port->adapter);
+		vmlx4_adapter_bursts(port->adapter);
 }
 
 /* ---- the MR of the last segment ---- */

@@ -148,25 +148,3 @@ vmlx4_set_tx_tap(unsigned int number,
 	vmlx4_unlock(adapter);
 	return port != NULL ? 0 : -EINVAL;
 }
-
-int
-vmlx4_fail_next(enum vmlx4_fault what, unsigned int number, unsigned int count,
-	uint8_t syndrome)
-{
-	struct vmlx4_adapter *adapter;
-	struct vmlx4_port *port;
-
-	/* No completion error has syndrome 0. */
-	if ((what != VMLX4_FAULT_TX && what != VMLX4_FAULT_RX) || syndrome == 0)
-		return -EINVAL;
-	adapter = control_begin();
-	if (adapter == NULL)
-		return -ENODEV;
-	port = control_port(adapter, number);
-	if (port != NULL) {
-		port->fail[what].count = count;
-		port->fail[what].syndrome = syndrome;
-	}
-	vmlx4_unlock(adapter);
-	return port != NULL ? 0 : -EINVAL;
-}

@@ -17,6 +17,13 @@ cqe_at(const struct vmlx4_cq *cq, uint32_t index)
 	return cq->buf + (size_t)(index & (cq->cqe_cnt - 1)) * cq->cqe_size;
 }
 
+struct vmlx4_hw_cqe *
+vmlx4_cq_entry(const struct vmlx4_cq *cq, uint32_t index)
+{
+	return (struct vmlx4_hw_cqe *)(void *)(cqe_at(cq, index) +
+		VMLX4_HW_CQE_OFFSET(cq->cqe_size));
+}
+
 void
 vmlx4_cq_init(struct vmlx4_cq *cq)
 {
@@ -120,8 +127,7 @@ vmlx4_cq_claim(struct vmlx4_cq *cq)
 		cq_overrun(cq);
 		return NULL;
 	}
-	cqe = (struct vmlx4_hw_cqe *)(void *)(cqe_at(cq, cq->pi) +
-		VMLX4_HW_CQE_OFFSET(cq->cqe_size));
+	cqe = vmlx4_cq_entry(cq, cq->pi);
 	vmlx4_prefetch_write(cqe_at(cq, cq->pi + 4));
 	return cqe;
 }
@@ -139,8 +145,11 @@ vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op)
 		last |= (uint32_t)(ts & 0xffff) << 8;
 	}
 	/* Hands the entry over: after all its other fields. */
-	__atomic_store_n(&cqe->owner_op, htobe32(last), __ATOMIC_RELEASE);
-	vmlx4_trace_cqe(cq, cqe);
+	if (likely(cq->obj.ctx->adapter->faults == NULL) ||
+	    !vmlx4_fault_hold_cqe(cq, cqe, last)) {
+		__atomic_store_n(&cqe->owner_op, htobe32(last), __ATOMIC_RELEASE);
+		vmlx4_trace_cqe(cq, cqe);
+	}
 	cq->pi++;
 	cq->room--;
 	if (unlikely(cq->channel != NULL))
@@ -157,6 +166,8 @@ vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 
 	if (cqe == NULL)
 		return;
+	if (unlikely(cq->obj.ctx->adapter->faults != NULL))
+		vendor = vmlx4_fault_vendor(cq->obj.ctx->adapter, syndrome, vendor);
 	memset(cqe, 0, offsetof(struct vmlx4_hw_cqe, owner_op));
 	cqe->vlan_qpn = htobe32(qpn & 0xffffff);
 	/* Reserved, and read as a length by drivers that miss the opcode. */
@@ -172,7 +183,9 @@ vmlx4_cq_check_arm(struct vmlx4_cq *cq)
 {
 	uint32_t arm = vmlx4_load_be32(cq->db + 1);
 	uint32_t cmd = VMLX4_HW_ARM_CMD(arm), sn = VMLX4_HW_ARM_SN(arm);
-	uint32_t up_to = cmd == VMLX4_HW_ARM_SOLICITED ? cq->error_pi : cq->pi;
+	uint32_t visible = vmlx4_fault_visible(cq);
+	uint32_t up_to = cmd == VMLX4_HW_ARM_SOLICITED &&
+		(int32_t)(cq->error_pi - visible) < 0 ? cq->error_pi : visible;
 	int32_t ahead;
 
 	if (cmd == 0 || cq->channel == NULL)

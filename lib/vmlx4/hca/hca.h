@@ -52,6 +52,8 @@ vmlx4_zalloc(size_t size)
 struct vmlx4_adapter;
 struct vmlx4_arriving;
 struct vmlx4_context;
+struct vmlx4_faults; /* fault/: what is to go wrong */
+struct vmlx4_held;
 struct vmlx4_port;
 struct vmlx4_trace;
 struct vmlx4_wire;
@@ -122,6 +124,7 @@ struct vmlx4_cq {
 	uint32_t comp_events; /* written to the channel for this CQ */
 	uint32_t async_events;
 	uint16_t moderation_count, moderation_period;
+	struct vmlx4_held *held; /* CQEs that a fault keeps back, or NULL */
 };
 
 /* A receive queue: of a WQ, or of a plain QP. */
@@ -278,10 +281,7 @@ struct vmlx4_port {
 		struct vmlx4_flow *flow; /* …and its flow; NULL: forgotten */
 	} steering;
 	struct vmlx4_port_stats stats;
-	struct {
-		unsigned int count;
-		uint8_t syndrome;
-	} fail[2];             /* indexed by enum vmlx4_fault */
+	unsigned int unplugged; /* faults that keep the link down */
 	void (*tx_tap)(void *arg, const void *frame, size_t length);
 	void *tx_tap_arg;
 };
@@ -301,6 +301,7 @@ struct vmlx4_context {
 	struct vmlx4_qp_list sqs;      /* what a send doorbell makes the engine scan */
 	struct vmlx4_wqn_range *wqn_range; /* the one still open */
 	bool scan;             /* look at all SQs in the next pass */
+	bool dead;             /* the device died under it */
 	TAILQ_ENTRY(vmlx4_context) next;
 };
 TAILQ_HEAD(vmlx4_context_list, vmlx4_context);
@@ -322,6 +323,8 @@ struct vmlx4_adapter {
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;
+	struct vmlx4_faults *faults; /* NULL while there are none */
+	struct vmlx4_faults *fault_state; /* the same, always */
 	struct vmlx4_time time;
 	struct vmlx4_qp *tx_active;   /* whose send queue is being executed, or NULL */
 	struct vmlx4_rq *rx_active;   /* which took a frame last */

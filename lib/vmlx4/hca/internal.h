@@ -11,6 +11,7 @@
 
 #include "../check/check.h"
 #include "../check/sq_check.h"
+#include "../fault/fault.h"
 #include "../trace/trace.h"
 #include "guard.h"
 #include "hca.h"
@@ -134,6 +135,8 @@ void vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 	uint16_t wqe_index, uint8_t syndrome);
 /* Contract: the consumer record is not ahead of the producer. False: it is. */
 bool vmlx4_cq_check_consumer(struct vmlx4_cq *cq);
+/* The valid part of an entry, by its running index. */
+struct vmlx4_hw_cqe *vmlx4_cq_entry(const struct vmlx4_cq *cq, uint32_t index);
 /* All arms of a context, after the doorbell word arm. */
 void vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm);
 
@@ -165,6 +168,9 @@ void vmlx4_steer_sent(struct vmlx4_port *port, const uint8_t *frame, size_t leng
 
 /* Send one frame; drops are counted. */
 void vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+/* What vmlx4_port_send() and vmlx4_port_receive() do with what no fault has hit. */
+void vmlx4_port_transmit(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+void vmlx4_port_accept(struct vmlx4_port *port, const uint8_t *frame, size_t length);
 
 /* ---- sq_gather.c ---- */
 

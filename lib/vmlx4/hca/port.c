@@ -3,8 +3,8 @@
 #include "../wire/wire.h"
 #include "internal.h"
 
-static void
-send_whole(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+void
+vmlx4_port_transmit(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
 	struct vmlx4_wire *wire = port->wire;
 
@@ -20,6 +20,15 @@ send_whole(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 		vmlx4_steer_sent(port, frame, length);
 	if (unlikely(port->tx_tap != NULL))
 		port->tx_tap(port->tx_tap_arg, frame, length);
+}
+
+static inline void
+send_whole(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	if (unlikely(port->adapter->faults != NULL))
+		vmlx4_fault_send(port, frame, length);
+	else
+		vmlx4_port_transmit(port, frame, length);
 }
 
 void
@@ -43,6 +52,15 @@ vmlx4_port_send(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 
 void
 vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
+{
+	if (unlikely(port->adapter->faults != NULL))
+		vmlx4_fault_receive(port, frame, length);
+	else
+		vmlx4_port_accept(port, frame, length);
+}
+
+void
+vmlx4_port_accept(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
 	vmlx4_trace_frame(port, VMLX4_TRACE_IN, frame, length);
 	if (unlikely(!port->active || port->infiniband)) {

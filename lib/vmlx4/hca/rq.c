@@ -198,14 +198,17 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 	port->stats.rx_multicast += frame[0] & 1;
 }
 
-/* A fault that a test asked for; it ends the queue as the true one would. */
-static void
-rq_injected(struct vmlx4_port *port, struct vmlx4_rq *rq, uint8_t syndrome)
+/* A fault that was asked for; it ends the queue as the true one would. */
+static bool
+rq_injected(struct vmlx4_port *port, struct vmlx4_rq *rq)
 {
 	const struct vmlx4_unknowns *unknowns = vmlx4_unknowns(port->adapter);
+	uint8_t syndrome = vmlx4_fault_wqe(port, rq->qpn, false);
 
-	rq_fault(port, rq, syndrome, syndrome == unknowns->rx_oversize_syndrome ?
-		unknowns->rx_oversize_fatal : unknowns->rx_prot_fatal);
+	if (syndrome != 0)
+		rq_fault(port, rq, syndrome, syndrome == unknowns->rx_oversize_syndrome ?
+			unknowns->rx_oversize_fatal : unknowns->rx_prot_fatal);
+	return syndrome != 0;
 }
 
 void
@@ -236,11 +239,8 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 		port->stats.rx_cq_overrun++;
 		return;
 	}
-	if (unlikely(port->fail[VMLX4_FAULT_RX].count != 0)) {
-		port->fail[VMLX4_FAULT_RX].count--;
-		rq_injected(port, rq, port->fail[VMLX4_FAULT_RX].syndrome);
+	if (unlikely(port->adapter->faults != NULL) && rq_injected(port, rq))
 		return;
-	}
 	rq_prefetch(rq);
 	port->adapter->rx_active = rq; /* for unmapped.c */
 	wqe = rq_wqe(rq, rq->ci);

@@ -275,7 +275,7 @@ receive_run(void *arg)
 	struct vmlx4_port *port = rx->port;
 	const struct vmlx4_burst *burst = arriving->burst;
 	bool plain = port->active && !port->infiniband && port->steering.sniffers == 0 &&
-		port->fail[VMLX4_FAULT_RX].count == 0 && vmlx4_adapter_bursts(port->adapter);
+		vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
 	for (i = arriving->first; i < burst->count; i++) {

@@ -221,9 +221,11 @@ sq_execute(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, uint32_t size)
 	struct vmlx4_port *port = qp->sq.port;
 	struct vmlx4_tx_ask ask;
 
-	if (unlikely(port->fail[VMLX4_FAULT_TX].count != 0)) {
-		port->fail[VMLX4_FAULT_TX].count--;
-		return port->fail[VMLX4_FAULT_TX].syndrome;
+	if (unlikely(port->adapter->faults != NULL)) {
+		uint8_t syndrome = vmlx4_fault_wqe(port, qp->qpn, true);
+
+		if (syndrome != 0)
+			return syndrome;
 	}
 	if ((dw0 & VMLX4_HW_OPCODE) == VMLX4_HW_OP_NOP)
 		return 0;
@@ -269,7 +271,7 @@ sq_plain_frame(struct vmlx4_qp *qp, const struct vmlx4_hw_ctrl *ctrl, uint32_t d
 	    (be32toh(ctrl->vlan_size) & (VMLX4_HW_INS_SVLAN | VMLX4_HW_INS_CVLAN |
 	    VMLX4_HW_DS)) != 2 ||
 	    (be32toh(ctrl->flags) & (VMLX4_HW_CSUM_IP | VMLX4_HW_CSUM_L4)) != 0 ||
-	    qp->sq.port->fail[VMLX4_FAULT_TX].count != 0)
+	    qp->sq.port->adapter->faults != NULL)
 		return NULL;
 	size = be32toh(seg->byte_count);
 	if (unlikely(size - 1 >= 0x7fffffffu))

@@ -31,14 +31,15 @@ STAT(rx_packets, stats->rx_frames)
 STAT(tx_packets, stats->tx_frames)
 STAT(rx_bytes, stats->rx_bytes)
 STAT(tx_bytes, stats->tx_bytes)
-STAT(rx_errors, stats->rx_errors + stats->rx_oversize)
+STAT(rx_errors, stats->rx_errors + stats->rx_oversize + stats->rx_crc_errors)
 STAT(tx_errors, stats->tx_errors)
 STAT(rx_dropped, stats->rx_no_wqe + stats->rx_no_rule + stats->rx_dropped_by_rule +
 	stats->rx_cq_overrun)
 STAT(tx_dropped, stats->tx_oversize + stats->tx_wire_drops)
 STAT(multicast, stats->rx_multicast)
 STAT(rx_length_errors, stats->rx_oversize)
-STAT(rx_over_errors, stats->rx_cq_overrun)
+STAT(rx_over_errors, stats->rx_cq_overrun + stats->rx_overruns)
+STAT(rx_crc_errors, stats->rx_crc_errors)
 STAT(rx_missed_errors, stats->rx_no_wqe)
 STAT(tx_carrier_errors, stats->tx_wire_drops)
 STAT(rx_multicast_packets, stats->rx_multicast)
@@ -64,6 +65,7 @@ static const struct {
 	ENTRY(multicast),
 	ENTRY(rx_length_errors),
 	ENTRY(rx_over_errors),
+	ENTRY(rx_crc_errors),
 	ENTRY(rx_missed_errors),
 	ENTRY(tx_carrier_errors),
 	ENTRY(rx_multicast_packets),

@@ -39,7 +39,8 @@ vmlx4_netdev_flags(const struct vmlx4_port *port)
 {
 	unsigned int flags = port->netdev.flags;
 
-	if ((flags & IFF_UP) != 0 && port->carrier && !port->link.trains && !port->link.lags)
+	if ((flags & IFF_UP) != 0 && port->carrier && port->unplugged == 0 &&
+	    !port->link.trains && !port->link.lags)
 		flags |= IFF_RUNNING;
 	return flags;
 }

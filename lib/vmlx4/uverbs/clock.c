@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "../fault/fault.h"
 #include "../profile.h"
 #include "uverbs.h"
 
@@ -14,7 +15,8 @@ vmlx4_clock_now(const struct vmlx4_adapter *adapter)
 	uint64_t khz = adapter->profile->core_clock_khz;
 
 	/* In two parts: the product of all of it would not fit. */
-	return now / NS_PER_MS * khz + now % NS_PER_MS * khz / NS_PER_MS;
+	now = now / NS_PER_MS * khz + now % NS_PER_MS * khz / NS_PER_MS;
+	return adapter->faults != NULL ? vmlx4_fault_clock(adapter, now) : now;
 }
 
 void

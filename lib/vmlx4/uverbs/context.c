@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../adapter.h"
+#include "../fault/fault.h"
 #include "../hca/guard.h"
 #include "../profile.h"
 #include "../trace/trace.h"
@@ -92,6 +93,8 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 
 	if (adapter->options.deny_open)
 		return -EACCES;
+	if (adapter->faults != NULL && vmlx4_fault_device_dead(adapter))
+		return -EIO;
 	ctx = vmlx4_zalloc(sizeof(*ctx));
 	if (ctx == NULL)
 		return -ENOMEM;

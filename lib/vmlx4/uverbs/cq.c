@@ -4,6 +4,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx4-abi.h>
 
+#include "../fault/fault.h"
 #include "../hca/guard.h"
 #include "../hca/hw.h"
 #include "../profile.h"
@@ -205,6 +206,7 @@ cq_switch(void *arg)
 	for (i = first; i != first + cqe_cnt; i++)
 		*cqe_last_byte(buf, i, cqe_cnt, cq->cqe_size) =
 			cqe_owner(i, cqe_cnt) ^ VMLX4_HW_CQE_OWNER;
+	vmlx4_fault_cq_gone(cq); /* none is kept back during this command */
 	cq->buf = buf;
 	cq->cqe_cnt = cqe_cnt;
 	cq->pi = first;
@@ -283,6 +285,7 @@ vmlx4_cq_release(struct vmlx4_cq *cq)
 	struct vmlx4_channel *channel = cq->channel;
 
 	ctx->adapter->cq_table[cq->cqn] = NULL;
+	vmlx4_fault_cq_gone(cq);
 	vmlx4_obj_free(&cq->obj);
 	if (channel == NULL)
 		return;

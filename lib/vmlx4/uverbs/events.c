@@ -155,7 +155,8 @@ vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
 
 	if (ctx == NULL) {
 		TAILQ_FOREACH(ctx, &adapter->contexts, next)
-			vmlx4_async_event(adapter, ctx, type, element);
+			if (!ctx->dead)
+				vmlx4_async_event(adapter, ctx, type, element);
 		return;
 	}
 	vmlx4_trace_async(ctx, type, element);

@@ -18,7 +18,8 @@
 static bool
 wants_up(const struct vmlx4_port *port)
 {
-	return ((port->netdev.flags & IFF_UP) != 0 || port->infiniband) && port->carrier;
+	return ((port->netdev.flags & IFF_UP) != 0 || port->infiniband) && port->carrier &&
+		port->unplugged == 0;
 }
 
 static struct vmlx4_port *

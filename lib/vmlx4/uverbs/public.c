@@ -9,6 +9,7 @@
 
 #include "../adapter.h"
 #include "../counters.h"
+#include "../fault/fault.h"
 #include "../profile.h"
 #include "uverbs.h"
 
@@ -106,6 +107,30 @@ vmlx4_violations_of(const char *name)
 	X(contexts) X(pds) X(mrs) X(channels) X(cqs) X(qps) X(wqs) X(tables) X(flows) \
 	X(mr_bytes) X(mrs_registered)
 
+#define FAULT_COUNTS(X) \
+	X(injected) X(commands_failed) X(wqes_failed) X(cqes_late) X(cqe_batches) \
+	X(frames_dropped) X(frames_bad_fcs) X(frames_corrupted) X(frames_truncated) \
+	X(frames_reordered) X(frames_duplicated) X(slow) X(links_down) X(device_fatals) \
+	X(qp_errors) X(cq_errors) X(clock_faults)
+#define COUNT_FAULT(name) + sizeof(((struct vmlx4_fault_stats *)NULL)->name)
+_Static_assert(0 FAULT_COUNTS(COUNT_FAULT) == sizeof(struct vmlx4_fault_stats),
+	"every counter is written");
+
+static void
+write_faults(const struct vmlx4_adapter *adapter, FILE *out)
+{
+	const struct vmlx4_fault_stats *stats = vmlx4_fault_stats_get(adapter);
+	const char *separator = "";
+
+	fprintf(out, "  \"faults\": {");
+#define WRITE_FAULT(name) \
+	fprintf(out, "%s\n    \"%s\": %" PRIu64, separator, #name, stats->name); \
+	separator = ",";
+	FAULT_COUNTS(WRITE_FAULT)
+#undef WRITE_FAULT
+	fprintf(out, "\n  },\n");
+}
+
 /* Those that were broken. */
 static void
 write_rules(const struct vmlx4_adapter *adapter, FILE *out)
@@ -132,6 +157,7 @@ write_json(struct vmlx4_adapter *adapter, FILE *out)
 	fprintf(out, "{\n  \"profile\": \"%s\",\n  \"violations\": %u,\n",
 		adapter->profile->name, adapter->violations);
 	write_rules(adapter, out);
+	write_faults(adapter, out);
 	fprintf(out, "  \"objects\": {");
 #define WRITE_OBJECT(name) \
 	fprintf(out, "%s\n    \"%s\": %" PRIu64, strcmp(#name, "contexts") == 0 ? "" : ",", \

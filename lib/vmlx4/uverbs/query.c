@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../fault/fault.h"
 #include "../profile.h"
 #include "../sysfs/sysfs.h"
 #include "uverbs.h"
@@ -72,6 +73,13 @@ vmlx4_cmd_query_device(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	return 0;
 }
 
+static bool
+clock_offered(const struct vmlx4_adapter *adapter)
+{
+	return adapter->profile->core_clock_khz != 0 &&
+		(adapter->faults == NULL || !vmlx4_fault_clock_missing(adapter));
+}
+
 static void
 fill_device_ex(const struct vmlx4_adapter *adapter,
 	struct ib_uverbs_ex_query_device_resp *reply)
@@ -81,7 +89,7 @@ fill_device_ex(const struct vmlx4_adapter *adapter,
 	memset(reply, 0, sizeof(*reply));
 	fill_device(adapter, &reply->base);
 	reply->device_cap_flags_ex = profile->device_cap_flags;
-	if (profile->core_clock_khz != 0) {
+	if (clock_offered(adapter)) {
 		reply->timestamp_mask = TIMESTAMP_MASK;
 		reply->hca_core_clock = profile->core_clock_khz;
 	}
@@ -104,7 +112,7 @@ fill_device_driver(const struct vmlx4_adapter *adapter,
 	const struct vmlx4_profile *profile = adapter->profile;
 
 	memset(reply, 0, sizeof(*reply));
-	if (profile->core_clock_khz != 0) {
+	if (clock_offered(adapter)) {
 		reply->comp_mask = MLX4_IB_QUERY_DEV_RESP_MASK_CORE_CLOCK_OFFSET;
 		reply->hca_core_clock_offset = VMLX4_CLOCK_OFFSET;
 	}

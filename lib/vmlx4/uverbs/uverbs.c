@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../adapter.h"
+#include "../fault/fault.h"
 #include "../hca/guard.h"
 #include "../profile.h"
 #include "../trace/trace.h"
@@ -304,8 +305,10 @@ run(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_
 	const struct vmlx4_cmd *decoded = ret == 0 ? &cmd : NULL;
 
 	vmlx4_trace_command(ctx, hdr->command, decoded);
+	if (ret == 0 && ctx->adapter->faults != NULL)
+		ret = vmlx4_fault_command(ctx, hdr->command, &cmd);
 	if (ret == 0)
-		ret = method->handler(ctx, &cmd);
+		ret = ctx->dead ? -EIO : method->handler(ctx, &cmd);
 	vmlx4_trace_result(ctx, hdr->command, decoded, ret);
 	return ret < 0 ? ret : (ssize_t)count;
 }

@@ -63,6 +63,7 @@ card_new(struct card *card, enum vmlx4_strict strict)
 	adapter->profile = vmlx4_profile_find("cx3pro");
 	assert_non_null(adapter->profile);
 	adapter->qp_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
+	adapter->wq_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
 	adapter->mr_table = calloc(VMLX4_MR_TABLE, sizeof(void *));
 	TAILQ_INIT(&adapter->contexts);
 	vmlx4_time_init(adapter);
@@ -89,10 +90,21 @@ card_new(struct card *card, enum vmlx4_strict strict)
 }
 
 void
+card_faults(struct card *card, const char *text)
+{
+	char error[256] = "";
+
+	strcpy(card->adapter->options.faults, text);
+	if (vmlx4_faults_init(card->adapter, error, sizeof(error)) < 0)
+		fail_msg("%s", error);
+}
+
+void
 card_free(struct card *card)
 {
 	unsigned int i;
 
+	vmlx4_faults_free(card->adapter);
 	vmlx4_engine_stop(card->adapter);
 	for (i = 0; i < 2; i++) {
 		assert_true(TAILQ_EMPTY(&card->adapter->ports[i].flows));
@@ -101,6 +113,7 @@ card_free(struct card *card)
 		close(card->comp[i]);
 	}
 	free(card->adapter->qp_table);
+	free(card->adapter->wq_table);
 	free(card->adapter->mr_table);
 	free(card->ctx->pages);
 	free(card->ctx);

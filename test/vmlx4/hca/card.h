@@ -35,6 +35,8 @@ struct card {
 
 void card_new(struct card *card, enum vmlx4_strict strict);
 void card_free(struct card *card);
+/* Faults as --faults takes them, before anything else happens. */
+void card_faults(struct card *card, const char *text);
 
 struct vmlx4_cq *card_cq(struct card *card, uint32_t entries, uint32_t cqe_size);
 void card_cq_free(struct vmlx4_cq *cq);

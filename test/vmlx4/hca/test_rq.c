@@ -324,8 +324,7 @@ test_asked_for_fault(void **state)
 	card_post_recv(rx->qp, 0, rx->card.arena, 2048);
 	card_post_recv(rx->qp, 1, rx->card.arena, 2048);
 	card_rq_record(rx->qp, 2);
-	rx->card.adapter->ports[1].fail[VMLX4_FAULT_RX].count = 1;
-	rx->card.adapter->ports[1].fail[VMLX4_FAULT_RX].syndrome = 0x01;
+	card_faults(&rx->card, "wqe rx port=2 nth=1 syndrome=1");
 	receive(rx, frame_udp4, sizeof(frame_udp4));
 	receive(rx, frame_udp4, sizeof(frame_udp4));
 	assert_int_equal(card_cqe(rx->cq, 0)[31], 0x1e);
