@@ -12,6 +12,6 @@ def program(name):
     return build.build_dir() / "test" / "vmlx4" / "uverbs" / ("test_vmlx4_uverbs_" + name)
 
 
-@pytest.mark.parametrize("name", ["guard"])
+@pytest.mark.parametrize("name", ["descriptors", "guard"])
 def test_with_the_engine_thread(vmlx4, name):
     vmlx4(program(name), strict="report").ok()

@@ -200,10 +200,18 @@ any_stat(const char *path, struct stat *st)
 	return is_device(path) ? device_stat(st) : real_stat(path, st);
 }
 
+static bool
+is_device_fd(int fd)
+{
+	enum vmlx4_fd_kind kind = vmlx4_fd_kind(fd);
+
+	return kind == VMLX4_FD_CONTEXT || kind == VMLX4_FD_FOREIGN;
+}
+
 static int
 any_fstat(int fd, struct stat *st)
 {
-	return vmlx4_fd_kind(fd) == VMLX4_FD_CONTEXT ? device_stat(st) : real_fstat(fd, st);
+	return is_device_fd(fd) ? device_stat(st) : real_fstat(fd, st);
 }
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout");
@@ -266,38 +274,6 @@ __fxstat64(int version, int fd, struct stat64 *st)
 	return any_fstat(fd, (struct stat *)st);
 }
 
-/* ---- descriptors ---- */
-
-VMLX4_API ssize_t
-write(int fd, const void *buffer, size_t count)
-{
-	struct vmlx4_adapter *adapter;
-	ssize_t ret;
-
-	if (__builtin_expect(vmlx4_fd_kind(fd) != VMLX4_FD_CONTEXT, 1))
-		return NEXT(write)(fd, buffer, count);
-	adapter = vmlx4_adapter_get();
-	/* The descriptor came over fork(): there is no engine on this side. */
-	ret = adapter != NULL ? vmlx4_uverbs_write(adapter, fd, buffer, count) : -EIO;
-	return ret < 0 ? fail(ret) : ret;
-}
-
-VMLX4_API int
-close(int fd)
-{
-	struct vmlx4_adapter *adapter;
-
-	if (__builtin_expect(vmlx4_fd_kind(fd) != VMLX4_FD_NONE, 0)) {
-		adapter = vmlx4_adapter_get();
-		if (adapter != NULL)
-			vmlx4_uverbs_close(adapter, fd);
-		else if (vmlx4_adapter_forked())
-			/* A child closes its copy; the parent's context lives on. */
-			vmlx4_fd_set(fd, VMLX4_FD_NONE, NULL);
-	}
-	return NEXT(close)(fd);
-}
-
 /* ---- network interfaces ---- */
 
 static bool
@@ -338,7 +314,7 @@ ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(args, void *);
 	va_end(args);
 	/* No ioctl() interface: the library falls back to write(). */
-	if (__builtin_expect(vmlx4_fd_kind(fd) == VMLX4_FD_CONTEXT, 0))
+	if (__builtin_expect(is_device_fd(fd), 0))
 		return fail(-ENOTTY);
 	if (__builtin_expect(may_be_netdev(request, arg), 0)) {
 		ret = vmlx4_netdev_ioctl(vmlx4_adapter_require(), request, arg, &handled);

@@ -5,7 +5,11 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx4-abi.h>
 #include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../adapter.h"
@@ -17,6 +21,7 @@
 
 /* What mmap() of the real device offers: UAR, BlueFlame, unused, clock. */
 #define DEVICE_PAGES 4
+#define DEVICE_NAME "vmlx4-uverbs0"
 
 static size_t
 device_size(void)
@@ -27,7 +32,7 @@ device_size(void)
 static int
 context_pages(struct vmlx4_context *ctx, int flags)
 {
-	ctx->fd = memfd_create("vmlx4-uverbs0", (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+	ctx->fd = memfd_create(DEVICE_NAME, (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
 	if (ctx->fd < 0)
 		return -errno;
 	if (ftruncate(ctx->fd, device_size()) < 0)
@@ -56,9 +61,12 @@ context_free(struct vmlx4_context *ctx)
 static void
 context_end(struct vmlx4_context *ctx)
 {
+	/* Copies of the descriptor (dup()) keep it. */
+	ctx->fd = vmlx4_fd_of(ctx);
+	if (ctx->fd >= 0)
+		return;
 	vmlx4_trace_context_close(ctx);
 	vmlx4_obj_release_all(ctx);
-	vmlx4_fd_set(ctx->fd, VMLX4_FD_NONE, NULL);
 	if (ctx->ready) {
 		TAILQ_REMOVE(&ctx->adapter->contexts, ctx, next);
 		ctx->adapter->counts.contexts--;
@@ -69,20 +77,23 @@ context_end(struct vmlx4_context *ctx)
 static void
 channel_end(struct vmlx4_channel *channel)
 {
-	vmlx4_fd_set(channel->fd, VMLX4_FD_NONE, NULL);
-	channel->fd = -1;
-	if (channel->obj.users == 0)
+	channel->fd = vmlx4_fd_of(channel);
+	if (channel->fd < 0 && channel->obj.users == 0)
 		vmlx4_channel_release(channel);
 }
 
-/* The program closed this descriptor behind our back (dup2(), close_range()). */
+/* Closed, perhaps behind our back: by a system call, without libc. */
 static void
 fd_forget(int fd)
 {
-	if (vmlx4_fd_kind(fd) == VMLX4_FD_CONTEXT)
-		context_end(vmlx4_fd_get(fd, VMLX4_FD_CONTEXT));
-	else if (vmlx4_fd_kind(fd) == VMLX4_FD_CHANNEL)
-		channel_end(vmlx4_fd_get(fd, VMLX4_FD_CHANNEL));
+	struct vmlx4_context *ctx = vmlx4_fd_get(fd, VMLX4_FD_CONTEXT);
+	struct vmlx4_channel *channel = vmlx4_fd_get(fd, VMLX4_FD_CHANNEL);
+
+	vmlx4_fd_set(fd, VMLX4_FD_NONE, NULL);
+	if (ctx != NULL)
+		context_end(ctx);
+	else if (channel != NULL)
+		channel_end(channel);
 }
 
 int
@@ -124,18 +135,14 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 void
 vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd)
 {
-	struct vmlx4_context *ctx;
-	bool last = false;
+	uint32_t contexts;
+	bool last;
 
 	vmlx4_life_lock();
 	vmlx4_lock(adapter);
-	ctx = vmlx4_fd_get(fd, VMLX4_FD_CONTEXT);
-	if (ctx != NULL) {
-		last = ctx->ready && adapter->counts.contexts == 1;
-		context_end(ctx);
-	} else if (vmlx4_fd_kind(fd) == VMLX4_FD_CHANNEL) {
-		channel_end(vmlx4_fd_get(fd, VMLX4_FD_CHANNEL));
-	}
+	contexts = adapter->counts.contexts;
+	fd_forget(fd);
+	last = contexts == 1 && adapter->counts.contexts == 0;
 	vmlx4_unlock(adapter);
 	if (last) {
 		vmlx4_engine_stop(adapter);
@@ -144,6 +151,61 @@ vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd)
 		vmlx4_unlock(adapter);
 	}
 	vmlx4_life_unlock();
+}
+
+void
+vmlx4_uverbs_dup(struct vmlx4_adapter *adapter, int fd, int copy)
+{
+	enum vmlx4_fd_kind kind;
+
+	vmlx4_lock(adapter);
+	kind = vmlx4_fd_kind(fd);
+	fd_forget(copy);
+	if (kind != VMLX4_FD_NONE && vmlx4_fd_set(copy, kind, vmlx4_fd_get(fd, kind)) < 0)
+		fprintf(stderr, "vmlx4: descriptor %d is a copy of %d, which the adapter does "
+			"not know: keep them below %d\n", copy, fd, VMLX4_FDS);
+	vmlx4_unlock(adapter);
+}
+
+/* The same file: a copy that went through a socket. */
+static bool
+is_of_context(const struct vmlx4_context *ctx, int fd)
+{
+	struct stat a, b;
+
+	/* By system call: our own fstat() says "character device". */
+	return syscall(SYS_fstat, fd, &a) == 0 && syscall(SYS_fstat, ctx->fd, &b) == 0 &&
+		a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool
+is_device_file(int fd)
+{
+	char path[64], name[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, name, sizeof(name) - 1) > 0 &&
+		strncmp(name, "/memfd:" DEVICE_NAME, strlen("/memfd:" DEVICE_NAME)) == 0;
+}
+
+void
+vmlx4_uverbs_received(struct vmlx4_adapter *adapter, int fd)
+{
+	struct vmlx4_context *ctx = NULL;
+
+	if (!is_device_file(fd))
+		return;
+	if (adapter == NULL) {
+		vmlx4_fd_set(fd, VMLX4_FD_FOREIGN, NULL);
+		return;
+	}
+	vmlx4_lock(adapter);
+	TAILQ_FOREACH(ctx, &adapter->contexts, next)
+		if (is_of_context(ctx, fd))
+			break;
+	fd_forget(fd);
+	vmlx4_fd_set(fd, ctx != NULL ? VMLX4_FD_CONTEXT : VMLX4_FD_FOREIGN, ctx);
+	vmlx4_unlock(adapter);
 }
 
 static int

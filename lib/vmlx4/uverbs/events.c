@@ -207,8 +207,10 @@ vmlx4_cmd_create_channel(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 void
 vmlx4_channel_release(struct vmlx4_channel *channel)
 {
-	if (channel->fd >= 0)
-		vmlx4_fd_set(channel->fd, VMLX4_FD_NONE, NULL);
+	int fd;
+
+	while ((fd = vmlx4_fd_of(channel)) >= 0)
+		vmlx4_fd_set(fd, VMLX4_FD_NONE, NULL);
 	close(channel->write_fd);
 	close(channel->read_fd);
 	vmlx4_obj_free(&channel->obj);

@@ -17,6 +17,17 @@ vmlx4_fd_set(int fd, enum vmlx4_fd_kind kind, void *object)
 	return 0;
 }
 
+int
+vmlx4_fd_of(const void *object)
+{
+	int fd;
+
+	for (fd = 0; fd < VMLX4_FDS; fd++)
+		if (vmlx4_fd_kind(fd) != VMLX4_FD_NONE && objects[fd] == object)
+			return fd;
+	return -1;
+}
+
 void *
 vmlx4_fd_get(int fd, enum vmlx4_fd_kind kind)
 {

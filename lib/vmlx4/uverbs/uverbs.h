@@ -19,7 +19,12 @@
 
 #define VMLX4_FDS 65536 /* a descriptor beyond is never handed out */
 
-enum vmlx4_fd_kind { VMLX4_FD_NONE, VMLX4_FD_CONTEXT, VMLX4_FD_CHANNEL };
+enum vmlx4_fd_kind {
+	VMLX4_FD_NONE,
+	VMLX4_FD_CONTEXT,
+	VMLX4_FD_CHANNEL,
+	VMLX4_FD_FOREIGN, /* of the adapter of another process, which passed it on */
+};
 
 /* Kind per descriptor; the hot question, answered by one byte load. */
 extern _Atomic uint8_t vmlx4_fd_kinds[VMLX4_FDS];
@@ -36,6 +41,8 @@ vmlx4_fd_kind(int fd)
 /* The adapter is locked. set() with NONE forgets the descriptor. */
 int vmlx4_fd_set(int fd, enum vmlx4_fd_kind kind, void *object);
 void *vmlx4_fd_get(int fd, enum vmlx4_fd_kind kind);
+/* A descriptor that names the object, or -1. */
+int vmlx4_fd_of(const void *object);
 
 /* ---- what the interposed functions call; the adapter is not locked ---- */
 
@@ -44,8 +51,15 @@ int vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags);
 /* One command; the number of bytes taken, or a negative errno. */
 ssize_t vmlx4_uverbs_write(struct vmlx4_adapter *adapter, int fd, const void *buffer,
 	size_t count);
-/* The program closes one of our descriptors; the caller closes it for real. */
+/*
+ * The program closes one of our descriptors; the caller closes it for real. The
+ * last one of an object ends it.
+ */
 void vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd);
+/* One of our descriptors has a copy now. */
+void vmlx4_uverbs_dup(struct vmlx4_adapter *adapter, int fd, int copy);
+/* A descriptor came in a message: is it one of ours, or of another adapter's? */
+void vmlx4_uverbs_received(struct vmlx4_adapter *adapter, int fd);
 
 /* ---- uverbs.c: a command and its reply ---- */
 
