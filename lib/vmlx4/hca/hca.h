@@ -98,6 +98,7 @@ struct vmlx4_mr {
 	uint64_t start;     /* address in the program */
 	uint64_t length;
 	uint64_t iova;      /* address that WQEs use for start */
+	bool writable;      /* the memory, when it was registered */
 };
 
 struct vmlx4_channel {
@@ -381,6 +382,7 @@ vmlx4_port_max_frame(const struct vmlx4_port *port)
  */
 void vmlx4_sq_reset(struct vmlx4_qp *qp);  /* to RESET: index 0, forget */
 void vmlx4_sq_ready(struct vmlx4_qp *qp);  /* to RTS */
+void vmlx4_sq_pause(struct vmlx4_qp *qp);  /* to SQD: stays where it is until RTS */
 void vmlx4_sq_error(struct vmlx4_qp *qp);  /* to ERR: flush what is posted */
 void vmlx4_rq_reset(struct vmlx4_rq *rq);
 void vmlx4_rq_ready(struct vmlx4_rq *rq);

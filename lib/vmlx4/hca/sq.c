@@ -77,6 +77,17 @@ vmlx4_sq_ready(struct vmlx4_qp *qp)
 	sq_kick(qp);
 }
 
+void
+vmlx4_sq_pause(struct vmlx4_qp *qp)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+
+	if (sq_listed(sq))
+		TAILQ_REMOVE(&qp->obj.ctx->sqs, qp, sq_next);
+	sq->live = false;
+	sq->pending = false;
+}
+
 /* Complete what is posted as flushed. */
 static unsigned int
 sq_flush(struct vmlx4_qp *qp)

@@ -8,6 +8,7 @@
 #include "uverbs.h"
 
 #define MAX_SPECS 10
+#define SPEC_MAX 88 /* the longest that the interface knows, with its mask */
 #define MAX_PRIORITY 0xfffu
 #define FLOW_FLAGS_END (1u << 3) /* DONT_TRAP and EGRESS lie below */
 #define VLAN_ID_MASK 0x0fffu
@@ -215,8 +216,15 @@ flow_parse(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd, struct vmlx4_
 	const struct ib_uverbs_flow_attr *attr = &request->flow_attr;
 	int ret;
 
-	if (request->comp_mask != 0 || cmd->in_len - sizeof(*request) < attr->size)
+	if (request->comp_mask != 0)
 		return -EINVAL;
+	if (attr->num_of_specs <= MAX_SPECS && attr->size > attr->num_of_specs * SPEC_MAX)
+		return -EINVAL;
+	if (cmd->in_len - sizeof(*request) < attr->size)
+		return -ENOSPC;
+	ret = vmlx4_cmd_rest_zero(cmd, sizeof(*request) + attr->size);
+	if (ret < 0)
+		return ret;
 	flow->qp = vmlx4_obj_find(ctx, request->qp_handle, VMLX4_QP);
 	ret = flow_check(ctx->adapter, attr, flow->qp);
 	if (ret == 0)

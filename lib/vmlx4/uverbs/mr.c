@@ -39,6 +39,13 @@ range_check(uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
 	return vmlx4_memory_check(start, length, (access & ACCESS_WRITES) != 0);
 }
 
+/* mlx4 pins memory for writing when it can, so that the access may be changed. */
+static bool
+is_writable(const struct vmlx4_mr *mr)
+{
+	return vmlx4_memory_check(mr->start, mr->length, true) == 0;
+}
+
 int
 vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 {
@@ -74,6 +81,7 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	mr->start = request.start;
 	mr->length = request.length;
 	mr->iova = request.hca_va;
+	mr->writable = is_writable(mr);
 	adapter->mr_table[lkey >> 8] = mr;
 	adapter->counts.mr_bytes += mr->length;
 	adapter->counts.mrs_registered++;
@@ -88,12 +96,8 @@ static int
 rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
 	const struct vmlx4_mr *mr, struct vmlx4_pd **pd)
 {
-	uint32_t access = mr->access;
 	int ret;
 
-	if (request->flags == 0 || (request->flags & ~(IBV_REREG_MR_CHANGE_TRANSLATION |
-			IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS)) != 0)
-		return -EINVAL;
 	*pd = mr->pd;
 	if ((request->flags & IBV_REREG_MR_CHANGE_PD) != 0) {
 		*pd = vmlx4_obj_find(ctx, request->pd_handle, VMLX4_PD);
@@ -101,17 +105,34 @@ rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
 			return -EINVAL;
 	}
 	if ((request->flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) {
-		access = request->access_flags;
-		ret = access_check(access);
+		ret = access_check(request->access_flags);
 		if (ret < 0)
 			return ret;
+		/* Memory that was pinned for reading does not become writable. */
+		if ((request->access_flags & ACCESS_WRITES) != 0 && !mr->writable)
+			return -EPERM;
 	}
+	/* mlx4 pins the new range for the access that stands in the command. */
 	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0)
-		return range_check(request->start, request->length, request->hca_va, access);
-	/* Memory that was pinned for reading does not become writable: EPERM. */
-	if ((access & ACCESS_WRITES) != 0 && (mr->access & ACCESS_WRITES) == 0 &&
-			vmlx4_memory_check(mr->start, mr->length, true) < 0)
-		return -EPERM;
+		return range_check(request->start, request->length, request->hca_va,
+			request->access_flags);
+	return 0;
+}
+
+/* What needs no object to be found wrong. */
+static int
+rereg_flags(const struct ib_uverbs_rereg_mr *request)
+{
+	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
+
+	if (request->flags == 0)
+		return -EINVAL;
+	if ((request->flags & ~(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
+			IBV_REREG_MR_CHANGE_ACCESS)) != 0)
+		return -EOPNOTSUPP;
+	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 &&
+			((request->start ^ request->hca_va) & in_page) != 0)
+		return -EINVAL;
 	return 0;
 }
 
@@ -127,9 +148,11 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
 	if (ret < 0)
 		return ret;
-	mr = vmlx4_obj_find(ctx, request.mr_handle, VMLX4_MR);
-	if (mr == NULL)
-		return -EINVAL;
+	ret = rereg_flags(&request);
+	if (ret == 0)
+		ret = vmlx4_obj_get(ctx, request.mr_handle, VMLX4_MR, &mr);
+	if (ret < 0)
+		return ret;
 	ret = rereg_check(ctx, &request, mr, &pd);
 	if (ret < 0)
 		return ret;
@@ -148,6 +171,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		mr->start = request.start;
 		mr->length = request.length;
 		mr->iova = request.hca_va;
+		mr->writable = is_writable(mr);
 	}
 	reply.lkey = mr->lkey;
 	reply.rkey = mr->lkey;

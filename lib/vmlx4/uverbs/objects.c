@@ -98,17 +98,24 @@ vmlx4_obj_find(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type t
 }
 
 int
-vmlx4_obj_find_idle(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type,
-	void *found)
+vmlx4_obj_get(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type, void *found)
 {
 	struct vmlx4_obj *obj = vmlx4_obj_find(ctx, handle, type);
 
 	if (obj == NULL)
-		return -ENOENT;
-	if (obj->users > 0)
-		return -EBUSY;
+		return handle < ctx->handle_room && ctx->by_handle[handle] != NULL ?
+			-EINVAL : -ENOENT;
 	*(struct vmlx4_obj **)found = obj;
 	return 0;
+}
+
+int
+vmlx4_obj_find_idle(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type,
+	void *found)
+{
+	int ret = vmlx4_obj_get(ctx, handle, type, found);
+
+	return ret == 0 && (*(struct vmlx4_obj **)found)->users > 0 ? -EBUSY : ret;
 }
 
 static void

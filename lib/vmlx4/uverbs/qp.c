@@ -14,6 +14,7 @@
 #define SQ_MAX_STRIDE 10
 #define SQ_MAX_WQES 16384u
 #define CREATE_FLAG_BLOCK_SELF_MCAST_LB (1u << 1)
+#define RAW_QP_MTU 7 /* in the context of a raw packet QP: no limit of its own */
 /* The one flag that mlx4 takes from programs. */
 #define CREATE_FLAGS_USER CREATE_FLAG_BLOCK_SELF_MCAST_LB
 
@@ -134,15 +135,26 @@ qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vm
 	struct vmlx4_qp *qp;
 	int ret;
 
+	switch (request->qp_type) {
+	case IBV_QPT_RAW_PACKET:
+		break;
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV:
+	case IBV_QPT_DRIVER:
+		/* The adapter carries raw Ethernet only. */
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
 	/* No SRQ exists that the handle could name. */
 	if (pd == NULL || request->is_srq != 0)
 		return -EINVAL;
 	ret = qp_cqs(ctx, request, &send_cq, &recv_cq);
 	if (ret < 0)
 		return ret;
-	/* The adapter carries raw Ethernet only. */
-	if (request->qp_type != IBV_QPT_RAW_PACKET)
-		return -EOPNOTSUPP;
 	ret = qp_room(adapter);
 	if (ret == 0)
 		ret = vmlx4_cmd_drv_in(cmd, &driver, sizeof(driver));
@@ -293,11 +305,10 @@ vmlx4_cmd_query_qp(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	reply.qp_state = qp->state;
 	reply.cur_qp_state = qp->state;
 	reply.port_num = qp->port != NULL ? qp->port->number : 0;
-	reply.max_send_wr = qp->cap.send_wr;
+	/* Of the send side of a program's QP mlx4 knows the ring only: libmlx4 fills it in. */
 	reply.max_recv_wr = qp->cap.recv_wr;
-	reply.max_send_sge = qp->cap.send_sge;
 	reply.max_recv_sge = qp->cap.recv_sge;
-	reply.max_inline_data = qp->cap.inline_data;
+	reply.path_mtu = qp->state != IBV_QPS_RESET ? RAW_QP_MTU : 0;
 	reply.sq_sig_all = qp->sq_sig_all;
 	vmlx4_cmd_out(cmd, &reply, sizeof(reply));
 	return 0;

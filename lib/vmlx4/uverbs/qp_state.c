@@ -17,13 +17,13 @@
  * RESET        yes    PORT   -      -      -      -      yes
  * INIT         yes    yes    yes    -      -      -      yes
  * RTR          yes    -      -      yes    -      -      yes
- * RTS          yes    -      -      yes    no     -      yes
+ * RTS          yes    -      -      yes    yes    -      yes
+ * SQD          yes    -      -      yes    yes    -      yes
  * ERR          yes    -      -      -      -      -      yes
  *
- * "no": legal, but the adapter cannot drain a send queue and says EOPNOTSUPP.
  * No step takes another attribute than STATE and, from RESET to INIT, PORT.
  */
-enum step { ILLEGAL, LEGAL, NEEDS_PORT, NOT_OFFERED };
+enum step { ILLEGAL, LEGAL, NEEDS_PORT };
 
 static const uint8_t steps[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] = {
 	[IBV_QPS_RESET] = {
@@ -45,7 +45,13 @@ static const uint8_t steps[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] = {
 	[IBV_QPS_RTS] = {
 		[IBV_QPS_RESET] = LEGAL,
 		[IBV_QPS_RTS] = LEGAL,
-		[IBV_QPS_SQD] = NOT_OFFERED,
+		[IBV_QPS_SQD] = LEGAL,
+		[IBV_QPS_ERR] = LEGAL,
+	},
+	[IBV_QPS_SQD] = {
+		[IBV_QPS_RESET] = LEGAL,
+		[IBV_QPS_RTS] = LEGAL,
+		[IBV_QPS_SQD] = LEGAL,
 		[IBV_QPS_ERR] = LEGAL,
 	},
 	[IBV_QPS_ERR] = {
@@ -65,7 +71,7 @@ port_of(struct vmlx4_adapter *adapter, unsigned int number, struct vmlx4_port **
 }
 
 static int
-raw_step_check(uint32_t from, uint32_t to, uint32_t mask)
+step_check(uint32_t from, uint32_t to, uint32_t mask)
 {
 	uint32_t wanted = 0;
 
@@ -75,8 +81,6 @@ raw_step_check(uint32_t from, uint32_t to, uint32_t mask)
 	case NEEDS_PORT:
 		wanted = IBV_QP_PORT;
 		break;
-	case NOT_OFFERED:
-		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}
@@ -118,6 +122,10 @@ raw_step(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port)
 	case IBV_QPS_RTS:
 		vmlx4_sq_ready(qp);
 		break;
+	case IBV_QPS_SQD:
+		/* A WQE is executed in one go: none is under way that could be waited for. */
+		vmlx4_sq_pause(qp);
+		break;
 	case IBV_QPS_ERR:
 		vmlx4_guarded(qp->obj.ctx->adapter, queues_error, qp);
 		break;
@@ -130,20 +138,17 @@ rss_modify(struct vmlx4_qp *qp, uint32_t to, uint32_t mask, struct vmlx4_port *p
 {
 	int ret;
 
-	if ((mask & ~(uint32_t)(IBV_QP_STATE | IBV_QP_PORT)) != 0)
-		return -EOPNOTSUPP;
-	if (qp->state == IBV_QPS_RESET && to == IBV_QPS_INIT) {
-		if (port == NULL)
-			return -EINVAL;
+	/* What no QP may do comes first, then what this kind may not. */
+	ret = step_check(qp->state, to, mask);
+	if (ret == 0 && (qp->state != IBV_QPS_RESET || to != IBV_QPS_INIT) &&
+			(qp->state != IBV_QPS_INIT || to != IBV_QPS_RTR))
+		ret = -EOPNOTSUPP;
+	if (ret == 0 && to == IBV_QPS_INIT)
 		ret = vmlx4_table_up(qp->table, port);
-		if (ret < 0)
-			return ret;
+	if (ret < 0)
+		return ret;
+	if (to == IBV_QPS_INIT)
 		qp->port = port;
-	} else if (qp->state != IBV_QPS_INIT || to != IBV_QPS_RTR) {
-		return -EOPNOTSUPP;
-	} else if (port != NULL) {
-		return -EINVAL;
-	}
 	qp->state = to;
 	return 0;
 }
@@ -170,7 +175,7 @@ qp_modify(struct vmlx4_context *ctx, const struct ib_uverbs_modify_qp *request)
 		return -EINVAL;
 	if (qp->table != NULL)
 		return rss_modify(qp, to, mask, port);
-	ret = raw_step_check(qp->state, to, mask);
+	ret = step_check(qp->state, to, mask);
 	if (ret == 0)
 		raw_step(qp, to, port);
 	return ret;

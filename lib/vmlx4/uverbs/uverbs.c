@@ -147,6 +147,12 @@ vmlx4_cmd_in(const struct vmlx4_cmd *cmd, void *request, size_t size)
 }
 
 int
+vmlx4_cmd_rest_zero(const struct vmlx4_cmd *cmd, size_t from)
+{
+	return all_zero((const uint8_t *)cmd->in + from, cmd->in_len - from) ? 0 : -EOPNOTSUPP;
+}
+
+int
 vmlx4_cmd_drv_in(const struct vmlx4_cmd *cmd, void *request, size_t size)
 {
 	if (cmd->drv_in_len < size)

@@ -79,6 +79,8 @@ struct vmlx4_cmd {
  * carry zeroes in what we do not know: -EOPNOTSUPP otherwise.
  */
 int vmlx4_cmd_in(const struct vmlx4_cmd *cmd, void *request, size_t size);
+/* The core part must be zero from there on: -EOPNOTSUPP otherwise. */
+int vmlx4_cmd_rest_zero(const struct vmlx4_cmd *cmd, size_t from);
 /* The same for mlx4's part, which must be there in full: -EINVAL otherwise. */
 int vmlx4_cmd_drv_in(const struct vmlx4_cmd *cmd, void *request, size_t size);
 /* mlx4's part must be absent or all zeroes: -EOPNOTSUPP otherwise. */
@@ -113,7 +115,10 @@ void *vmlx4_obj_new(struct vmlx4_context *ctx, enum vmlx4_obj_type type, size_t 
 void vmlx4_obj_free(struct vmlx4_obj *obj);
 /* NULL: no such handle, or it names an object of another type. */
 void *vmlx4_obj_find(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type);
-/* For the destroy commands: *obj, or -ENOENT, or -EBUSY while it is in use. */
+/* *obj, or -ENOENT, or -EINVAL when the handle names an object of another type. */
+int vmlx4_obj_get(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type,
+	void *obj);
+/* For the destroy commands: the same, or -EBUSY while it is in use. */
 int vmlx4_obj_find_idle(struct vmlx4_context *ctx, uint32_t handle,
 	enum vmlx4_obj_type type, void *obj);
 /* Everything the context still holds. */

@@ -360,6 +360,12 @@ vmlx4_cmd_create_table(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	size = 1u << request->log_ind_tbl_size;
 	if (cmd->in_len < sizeof(*request) + size * sizeof(request->wq_handles[0]))
 		return -ENOSPC;
+	/* The handles are padded to eight bytes; nothing else may follow. */
+	ret = vmlx4_cmd_rest_zero(cmd, sizeof(*request) + size * sizeof(request->wq_handles[0]));
+	if (ret == 0)
+		ret = vmlx4_cmd_drv_zero(cmd);
+	if (ret < 0)
+		return ret;
 	if (size > ctx->adapter->profile->max_rss_table)
 		return -EINVAL;
 	table = vmlx4_obj_new(ctx, VMLX4_TABLE,

@@ -167,6 +167,113 @@ test_resize_keeps_completions(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
+/* Completions in flight while the CQ grows and shrinks: none is lost, none comes twice. */
+static void
+test_resize_under_traffic(void **state)
+{
+	static const int sizes[] = { 63, 15, 127, 31, 511, 20, 40 };
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 20);
+	struct ibv_qp *qp = device_qp(device, cq);
+	uint8_t *memory = device_memory(4096);
+	struct ibv_mr *mr = ibv_reg_mr(device->pd, memory, 4096, 0);
+	struct ibv_sge sge = { (uintptr_t)memory, 60, mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint64_t sent = 0, seen = 0;
+	struct ibv_wc wc[16];
+	int round, n, i;
+
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
+	for (round = 0; round < 2000; round++) {
+		while (sent - seen < 8) {
+			wr.wr_id = sent++;
+			assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+		}
+		/* Some complete before the resize, the others after it. */
+		vmlx4_step(1 + round % 8);
+		assert_int_equal(ibv_resize_cq(cq, sizes[round % 7]), 0);
+		n = ibv_poll_cq(cq, round % 5, wc);
+		vmlx4_step(0);
+		for (i = 0; i < n; i++)
+			assert_int_equal(wc[i].wr_id, seen++);
+		n = ibv_poll_cq(cq, round % 3 * 4, wc);
+		for (i = 0; i < n; i++) {
+			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+			assert_int_equal(wc[i].wr_id, seen++);
+		}
+	}
+	n = ibv_poll_cq(cq, 16, wc);
+	assert_int_equal(sent - seen, n);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	free(memory);
+}
+
+/* The polling of an extended CQ, with what libmlx4 reads of a CQE field by field. */
+static void
+test_extended_poll(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 16,
+		.wc_flags = IBV_WC_STANDARD_FLAGS & ~(IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL),
+	};
+	struct ibv_poll_cq_attr poll = { 0 };
+	uint8_t *memory = device_memory(4096);
+	struct ibv_mr *mr = ibv_reg_mr(device->pd, memory, 4096, 0);
+	struct ibv_sge sge = { (uintptr_t)memory, 60, mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int stamps, i;
+
+	for (stamps = 0; stamps < 2; stamps++) {
+		struct ibv_values_ex now = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+		struct ibv_cq_ex *cq;
+		struct ibv_qp *qp;
+
+		attr.wc_flags |= stamps ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP : 0;
+		cq = ibv_create_cq_ex(device->ctx, &attr);
+		assert_non_null(cq);
+		qp = device_qp(device, ibv_cq_ex_to_cq(cq));
+		assert_int_equal(ibv_start_poll(cq, &poll), ENOENT);
+		assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+		assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), 0);
+		assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
+		for (i = 0; i < 3; i++) {
+			wr.wr_id = i;
+			assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+		}
+		vmlx4_step(0);
+		assert_int_equal(ibv_query_rt_values_ex(device->ctx, &now), 0);
+		assert_int_equal(ibv_start_poll(cq, &poll), 0);
+		for (i = 0; i < 3; i++) {
+			assert_int_equal(cq->wr_id, i);
+			assert_int_equal(cq->status, IBV_WC_SUCCESS);
+			assert_int_equal(ibv_wc_read_opcode(cq), IBV_WC_SEND);
+			assert_int_equal(ibv_wc_read_qp_num(cq), qp->qp_num);
+			assert_int_equal(ibv_wc_read_vendor_err(cq), 0);
+			if (stamps)
+				assert_in_range(ibv_wc_read_completion_ts(cq), 1,
+					(uint64_t)now.raw_clock.tv_nsec);
+			assert_int_equal(ibv_next_poll(cq), i < 2 ? 0 : ENOENT);
+		}
+		ibv_end_poll(cq);
+		assert_int_equal(ibv_start_poll(cq, &poll), ENOENT);
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+		assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	}
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	free(memory);
+}
+
 static void
 test_moderation(void **state)
 {
@@ -348,6 +455,8 @@ main(void)
 		cmocka_unit_test_device(test_extended_flags),
 		cmocka_unit_test_device(test_resize),
 		cmocka_unit_test_device(test_resize_keeps_completions),
+		cmocka_unit_test_device(test_resize_under_traffic),
+		cmocka_unit_test_device(test_extended_poll),
 		cmocka_unit_test_device(test_moderation),
 		cmocka_unit_test_device(test_completion_events),
 		cmocka_unit_test_device(test_unread_events_go_with_the_cq),

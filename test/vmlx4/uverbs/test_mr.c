@@ -150,6 +150,66 @@ test_rereg(void **state)
 	free(memory);
 }
 
+static int
+rereg_raw(struct device *device, const struct ib_uverbs_rereg_mr *request)
+{
+	struct ib_uverbs_rereg_mr_resp reply;
+
+	return write_plain(device->ctx, IB_USER_VERBS_CMD_REREG_MR, request, sizeof(*request),
+		&reply, sizeof(reply));
+}
+
+/* Every combination of the three changes takes, and each part can be wrong. */
+static void
+test_rereg_combinations(void **state)
+{
+	struct device *device = *state;
+	uint8_t *memory = device_memory(8192);
+	uint8_t *fixed = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(device->pd, memory, 4096, 0);
+	struct ibv_pd *pd = ibv_alloc_pd(device->ctx);
+	struct ib_uverbs_rereg_mr good = {
+		.mr_handle = mr->handle, .start = (uintptr_t)memory, .length = 8192,
+		.hca_va = (uintptr_t)memory, .pd_handle = pd->handle,
+		.access_flags = IBV_ACCESS_LOCAL_WRITE,
+	}, bad;
+
+	for (good.flags = 1; good.flags < 8; good.flags++)
+		assert_int_equal(rereg_raw(device, &good), 0);
+#define REFUSES(what, change, error) do { 	bad = good; 	bad.flags = what; 	change; 	assert_int_equal(rereg_raw(device, &bad), error); } while (0)
+	REFUSES(0, , EINVAL);
+	REFUSES(8, , EOPNOTSUPP);
+	REFUSES(IBV_REREG_MR_CHANGE_PD, bad.mr_handle = 4711, ENOENT);
+	REFUSES(IBV_REREG_MR_CHANGE_PD, bad.mr_handle = pd->handle, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_PD, bad.pd_handle = 4711, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_PD, bad.pd_handle = mr->handle, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_ACCESS, bad.access_flags = IBV_ACCESS_REMOTE_WRITE, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_ACCESS, bad.access_flags = 1 << 18, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_TRANSLATION, bad.hca_va++, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_TRANSLATION, bad.length = 0, EINVAL);
+	REFUSES(IBV_REREG_MR_CHANGE_TRANSLATION, bad.start = bad.hca_va = 4096, EFAULT);
+	REFUSES(IBV_REREG_MR_CHANGE_TRANSLATION, bad.start = bad.hca_va = (uintptr_t)fixed,
+		EFAULT);
+	/* What is wrong in a part that is not to be changed does not matter. */
+	REFUSES(IBV_REREG_MR_CHANGE_ACCESS, bad.hca_va++, 0);
+	REFUSES(IBV_REREG_MR_CHANGE_TRANSLATION, bad.pd_handle = 4711, 0);
+	/* Memory that could only be read when it was registered does not become writable. */
+	bad = good;
+	bad.flags = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS;
+	bad.start = bad.hca_va = (uintptr_t)fixed;
+	bad.length = 4096;
+	bad.access_flags = 0;
+	assert_int_equal(rereg_raw(device, &bad), 0);
+	bad.flags = IBV_REREG_MR_CHANGE_ACCESS;
+	bad.access_flags = IBV_ACCESS_LOCAL_WRITE;
+	assert_int_equal(rereg_raw(device, &bad), EPERM);
+#undef REFUSES
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	munmap(fixed, 4096);
+	free(memory);
+}
+
 static void
 test_handles(void **state)
 {
@@ -160,10 +220,10 @@ test_handles(void **state)
 
 	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_DEREG_MR, &dereg,
 		sizeof(dereg), NULL, 0), ENOENT);
-	/* A handle of another kind is no better than none. */
+	/* A handle of another kind is as wrong, and told apart. */
 	dereg.mr_handle = device->pd->handle;
 	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_DEREG_MR, &dereg,
-		sizeof(dereg), NULL, 0), ENOENT);
+		sizeof(dereg), NULL, 0), EINVAL);
 	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_REG_MR, &reg, sizeof(reg),
 		&reply, sizeof(reply)), EINVAL);
 }
@@ -178,6 +238,7 @@ main(void)
 		cmocka_unit_test_device(test_keys),
 		cmocka_unit_test_device(test_counts),
 		cmocka_unit_test_device(test_rereg),
+		cmocka_unit_test_device(test_rereg_combinations),
 		cmocka_unit_test_device(test_handles),
 	};
 

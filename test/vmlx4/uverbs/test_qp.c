@@ -27,7 +27,13 @@ test_states(void **state)
 	assert_int_equal(qp_to(qp, IBV_QPS_INIT, 0), EINVAL);
 	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
 	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), EINVAL);
-	assert_int_equal(qp_to(qp, IBV_QPS_SQD, 0), EOPNOTSUPP);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQE, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQD, IBV_QP_EN_SQD_ASYNC_NOTIFY), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQD, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQD, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, IBV_QP_CUR_STATE), EINVAL);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
 	assert_int_equal(qp_to(qp, IBV_QPS_ERR, 0), 0);
 	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), EINVAL);
 	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), EINVAL);
@@ -72,6 +78,8 @@ test_query(void **state)
 	struct device *device = *state;
 	struct ibv_cq *cq = device_cq(device, 15);
 	struct ibv_qp *qp = device_qp(device, cq);
+	struct ib_uverbs_query_qp raw = { .qp_handle = qp->handle };
+	struct ib_uverbs_query_qp_resp reply;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
@@ -82,6 +90,17 @@ test_query(void **state)
 	assert_int_equal(attr.qp_state, IBV_QPS_INIT);
 	assert_int_equal(attr.port_num, 1);
 	assert_int_equal(init.cap.max_recv_wr, 8);
+	/* libmlx4 knows how much it reserved. */
+	assert_true(init.cap.max_send_wr >= 8);
+	assert_true(init.cap.max_send_sge >= 1);
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_QUERY_QP, &raw, sizeof(raw),
+		&reply, sizeof(reply)), 0);
+	assert_int_equal(reply.max_recv_wr, 8);
+	assert_int_equal(reply.max_send_wr + reply.max_send_sge + reply.max_inline_data, 0);
+	assert_int_equal(reply.path_mtu, 7);
+	raw.qp_handle = cq->handle;
+	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_QUERY_QP, &raw, sizeof(raw),
+		&reply, sizeof(reply)), EINVAL);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
@@ -154,6 +173,10 @@ test_illegal_requests(void **state)
 	REFUSES(core.recv_cq_handle, device->pd->handle, EINVAL);
 	REFUSES(core.is_srq, 1, EINVAL);
 	REFUSES(core.qp_type, IBV_QPT_UD, EOPNOTSUPP);
+	REFUSES(core.qp_type, IBV_QPT_RC, EOPNOTSUPP);
+	REFUSES(core.qp_type, IBV_QPT_XRC_RECV, EOPNOTSUPP);
+	REFUSES(core.qp_type, 0, EINVAL);
+	REFUSES(core.qp_type, 77, EINVAL);
 	REFUSES(core.max_recv_wr, 0, EINVAL);
 	REFUSES(core.max_recv_sge, 0, EINVAL);
 	REFUSES(core.max_recv_wr, 16352, EINVAL);
@@ -235,6 +258,56 @@ test_multicast_is_for_datagrams(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
+/* A drained send queue rests where it is; receives go on. */
+static void
+test_drained(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 31);
+	struct ibv_qp *qp = device_qp(device, cq);
+	uint8_t *memory = device_memory(8192);
+	struct ibv_mr *mr = ibv_reg_mr(device->pd, memory, 8192, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge out = { (uintptr_t)memory, 60, mr->lkey };
+	struct ibv_sge in = { (uintptr_t)memory + 4096, 2048, mr->lkey };
+	struct ibv_send_wr *bad, send = {
+		.wr_id = 1, .sg_list = &out, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 2, .sg_list = &in, .num_sge = 1 };
+	struct ibv_flow_attr all = {
+		.type = IBV_FLOW_ATTR_ALL_DEFAULT, .size = sizeof(all), .port = 1,
+	};
+	struct ibv_flow *flow = ibv_create_flow(qp, &all);
+	struct ibv_wc wc[2];
+
+	assert_non_null(flow);
+	memory[0] = 2;
+	assert_int_equal(qp_to(qp, IBV_QPS_INIT, IBV_QP_PORT), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTR, 0), 0);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
+	assert_int_equal(ibv_post_recv(qp, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_send(qp, &send, &bad), 0);
+	vmlx4_step(0);
+	assert_int_equal(ibv_poll_cq(cq, 2, wc), 1);
+	assert_int_equal(qp_to(qp, IBV_QPS_SQD, 0), 0);
+	send.wr_id = 3;
+	assert_int_equal(ibv_post_send(qp, &send, &bad), 0);
+	vmlx4_inject(1, memory, 60);
+	vmlx4_step(0);
+	assert_int_equal(ibv_poll_cq(cq, 2, wc), 1);
+	assert_int_equal(wc[0].wr_id, 2);
+	assert_int_equal(qp_to(qp, IBV_QPS_RTS, 0), 0);
+	vmlx4_step(0);
+	assert_int_equal(ibv_poll_cq(cq, 2, wc), 1);
+	assert_int_equal(wc[0].wr_id, 3);
+	assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
+	assert_int_equal(ibv_destroy_flow(flow), 0);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	free(memory);
+}
+
 /* A QP that came back from RESET starts at the first entry again. */
 static void
 test_flush_and_reset(void **state)
@@ -276,6 +349,7 @@ main(void)
 		cmocka_unit_test_device(test_numbers_of_sending_qps),
 		cmocka_unit_test_device(test_create_flags),
 		cmocka_unit_test_device(test_multicast_is_for_datagrams),
+		cmocka_unit_test_device(test_drained),
 		cmocka_unit_test_device(test_flush_and_reset),
 	};
 

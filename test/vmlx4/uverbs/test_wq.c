@@ -291,7 +291,8 @@ test_rss_qp_states(void **state)
 	struct ibv_qp *other = device_rss_qp(device, table, IPV4, NULL);
 	int both = IBV_QP_STATE | IBV_QP_PORT;
 
-	assert_int_equal(raw_modify(device, qp, IBV_QPS_RTR, IBV_QP_STATE, 0), EOPNOTSUPP);
+	assert_int_equal(raw_modify(device, qp, IBV_QPS_RTR, IBV_QP_STATE, 0), EINVAL);
+	assert_int_equal(raw_modify(device, qp, IBV_QPS_RESET, IBV_QP_STATE, 0), EOPNOTSUPP);
 	assert_int_equal(raw_modify(device, qp, IBV_QPS_INIT, IBV_QP_STATE, 0), EINVAL);
 	assert_int_equal(raw_modify(device, qp, IBV_QPS_INIT, both, 1), 0);
 	/* Its queue is on port 1 now. */
