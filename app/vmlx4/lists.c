@@ -31,7 +31,7 @@ unknowns(void)
 	unsigned int i;
 
 	for (i = 0; (unknown = vmlx4_unknown_get(i)) != NULL; i++)
-		printf("%-23s %3u  %s\n", unknown->name, unknown->value, unknown->text);
+		printf("%-23s %5u  %s\n", unknown->name, unknown->value, unknown->text);
 }
 
 static void

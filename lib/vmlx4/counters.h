@@ -14,7 +14,7 @@
 	X(rx_wire_drops) X(rx_crc_errors) X(rx_overruns)
 
 #define VMLX4_PORT_COUNTERS(X) \
-	X(tx_frames) X(tx_bytes) X(rx_frames) X(rx_bytes) X(rx_multicast) \
+	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(rx_frames) X(rx_bytes) X(rx_multicast) \
 	VMLX4_DROP_COUNTERS(X)
 
 #define VMLX4_COUNT_ONE(name) + sizeof(((struct vmlx4_port_stats *)NULL)->name)

@@ -38,6 +38,9 @@ struct vmlx4_port_stats {
 	uint64_t tx_oversize;        /**< longer than MTU + headers, not sent */
 	uint64_t tx_wire_drops;      /**< the wire had no room or failed */
 	uint64_t tx_errors;          /**< WQEs that completed with an error */
+	uint64_t tx_loopback;        /**< came back inside the card; not in tx_frames unless
+	                              *   they left too */
+	uint64_t tx_lso;             /**< WQEs cut into segments */
 	uint64_t rx_frames;          /**< written to a receive queue */
 	uint64_t rx_bytes;
 	uint64_t rx_multicast;       /**< of rx_frames */

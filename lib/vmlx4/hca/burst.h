@@ -30,7 +30,7 @@ static inline bool
 vmlx4_port_bursts(const struct vmlx4_port *port)
 {
 	return port->wire != NULL && port->wire->ops->send_burst != NULL && port->active &&
-		port->steering.sniffers == 0 && port->tx_tap == NULL &&
+		port->steering.copies == 0 && port->tx_tap == NULL &&
 		vmlx4_adapter_bursts(port->adapter);
 }
 

@@ -199,6 +199,7 @@ struct vmlx4_qp {
 	struct vmlx4_pd *pd;
 	struct vmlx4_cq *send_cq, *recv_cq;
 	bool sq_sig_all;
+	bool block_mcast_lb;   /* its multicast frames do not come back to it */
 	struct vmlx4_sq sq;
 	struct vmlx4_rq rq;
 	struct vmlx4_table *table; /* RSS QP: neither SQ nor RQ of its own */
@@ -223,6 +224,7 @@ enum vmlx4_flow_type {
 	VMLX4_FLOW_ALL_DEFAULT,
 	VMLX4_FLOW_MC_DEFAULT,
 	VMLX4_FLOW_SNIFFER,
+	VMLX4_FLOW_DONT_TRAP, /* a copy; the frame goes on to further rules */
 };
 
 /*
@@ -231,6 +233,7 @@ enum vmlx4_flow_type {
  */
 struct vmlx4_match {
 	bool eth, ipv4, tcp, udp;  /* layers the rule names */
+	bool vxlan;                /* tunnelled packets only; the rest is about the outer headers */
 	uint8_t dst_mac[6], dst_mac_mask[6];
 	uint16_t vlan_tag, vlan_mask;
 	uint32_t src_ip, src_ip_mask, dst_ip, dst_ip_mask;
@@ -241,6 +244,9 @@ struct vmlx4_flow {
 	struct vmlx4_obj obj;
 	enum vmlx4_flow_type flow_type;
 	uint16_t priority;     /* lower wins; then the older rule */
+	bool copy_unicast, copy_multicast; /* what a DONT_TRAP rule is about */
+	uint8_t mac_index;     /* its entry of the port's MAC table, or VMLX4_MAC_OWN */
+	struct vmlx4_flow *twin; /* second rule that the kernel adds for tunnels, or NULL */
 	struct vmlx4_match match;
 	struct vmlx4_port *port;
 	struct vmlx4_qp *qp;
@@ -260,6 +266,18 @@ struct vmlx4_netdev {
 	bool rx_pause, tx_pause;
 };
 
+#define VMLX4_MACS 128
+#define VMLX4_MAC_OWN 0 /* entry of the interface's own address, always taken */
+
+/* Unicast addresses that a port knows. */
+struct vmlx4_mac_table {
+	struct {
+		uint64_t mac;  /* 48 bits, first byte highest */
+		uint32_t users;
+	} entry[VMLX4_MACS];
+	unsigned int end;      /* entries that were ever used */
+};
+
 struct vmlx4_port {
 	struct vmlx4_adapter *adapter;
 	unsigned int number;   /* 1, 2 */
@@ -277,10 +295,13 @@ struct vmlx4_port {
 	struct vmlx4_flow_list flows; /* in match order */
 	struct {
 		unsigned int deep;     /* flows that look beyond the destination MAC */
-		unsigned int sniffers;
+		unsigned int copies;   /* flows that get a copy and decide nothing */
 		uint64_t mac;          /* last unicast destination looked up… */
 		struct vmlx4_flow *flow; /* …and its flow; NULL: forgotten */
+		uint8_t mac_index;     /* …and its place in the MAC table */
+		uint16_t own[256];     /* flows that own a MAC, by its last byte */
 	} steering;
+	struct vmlx4_mac_table macs;
 	struct vmlx4_port_stats stats;
 	unsigned int unplugged; /* faults that keep the link down */
 	void (*tx_tap)(void *arg, const void *frame, size_t length);
@@ -410,9 +431,20 @@ void vmlx4_cq_check_arm(struct vmlx4_cq *cq);
 
 /* ---- steering.c ---- */
 
-/* Insert by priority, then age. 0, or -EEXIST/-ENOMEM. */
+/* Insert by priority, then age. 0, -ENOSPC (the MAC table is full) or -ENOMEM. */
 int vmlx4_steering_add(struct vmlx4_flow *flow);
 void vmlx4_steering_remove(struct vmlx4_flow *flow);
+
+/* A rule for one unicast destination makes the port own that address. */
+static inline bool
+vmlx4_flow_owns_mac(const struct vmlx4_flow *flow)
+{
+	static const uint8_t ones[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	return flow->flow_type == VMLX4_FLOW_NORMAL && flow->match.eth &&
+		(flow->match.dst_mac[0] & 1) == 0 &&
+		memcmp(flow->match.dst_mac_mask, ones, 6) == 0;
+}
 
 /* ---- rss.c ---- */
 

@@ -47,6 +47,7 @@ static_assert(sizeof(struct vmlx4_hw_ctrl) == 16, "control segment");
 #define VMLX4_HW_IIP 0x10000000u         /* inner IPv4 checksum, Pro only [K] */
 #define VMLX4_HW_ILP 0x08000000u         /* inner L4 checksum, Pro only [K] */
 #define VMLX4_HW_BF_INDEX 0x00ffff00u    /* WQE index of a BlueFlame post [rc] */
+#define VMLX4_HW_BLH 0x40u               /* LSO: the header runs over 64 bytes [K] */
 #define VMLX4_HW_OPCODE 0x1fu
 #define VMLX4_HW_OP_NOP 0x00u            /* [PRM] */
 #define VMLX4_HW_OP_SEND 0x0au
@@ -60,6 +61,8 @@ static_assert(sizeof(struct vmlx4_hw_ctrl) == 16, "control segment");
 #define VMLX4_HW_CSUM_IP 0x10u
 #define VMLX4_HW_CQE_ALWAYS 0x0cu        /* both C bits [rc] */
 #define VMLX4_HW_SE 0x02u                /* raw Ethernet: append no ICRC [rc] */
+#define VMLX4_HW_FL 0x01u                /* force loopback [PRM] */
+#define VMLX4_HW_DMAC_GROUP 0x01000000u  /* of a multicast destination MAC */
 
 #define VMLX4_HW_STAMP 0x7fffffffu       /* chunk not written yet, modulo bit 31 [rc] */
 

@@ -12,6 +12,7 @@
 #include "../check/check.h"
 #include "../check/sq_check.h"
 #include "../fault/fault.h"
+#include "../profile.h"
 #include "../trace/trace.h"
 #include "guard.h"
 #include "hca.h"
@@ -157,11 +158,30 @@ void vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame
 bool vmlx4_rss_hash(const struct vmlx4_qp *qp, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed, uint32_t *hash);
 
+/* ---- steering_table.c ---- */
+
+/* 48 bits, first byte highest. */
+static inline uint64_t
+vmlx4_mac_word(const uint8_t *mac)
+{
+	/*
+	 * In registers: assembled in memory and read back as one word it would wait
+	 * for every store before it, also those to the program's cold buffers.
+	 */
+	return (uint64_t)vmlx4_be32(mac) << 16 | vmlx4_be16(mac + 4);
+}
+
+/* Place of a unicast address in the port's table. */
+uint8_t vmlx4_mac_index(const struct vmlx4_port *port, uint64_t mac);
+
 /* ---- steering.c ---- */
 
 /* Deliver to every QP that wants the frame. */
 void vmlx4_steer(struct vmlx4_port *port, const uint8_t *frame, size_t length);
-/* Copies of sent frames for SNIFFER rules. */
+/* The same for a copy that nobody need want. A QP to leave out, or NULL. */
+void vmlx4_steer_copy(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_qp *except);
+/* A copy of what left for SNIFFER rules. */
 void vmlx4_steer_sent(struct vmlx4_port *port, const uint8_t *frame, size_t length);
 
 /* ---- port.c ---- */
@@ -194,14 +214,49 @@ struct vmlx4_tx_ask {
 	bool csum_ip, csum_l4, inner_ip, inner_l4;
 	uint16_t vlan_type;  /* 0: insert nothing */
 	uint16_t vlan_tci;
+	unsigned int vxlan_port; /* VMLX4_NO_VXLAN: the card knows no tunnels */
+	unsigned int loop;   /* VMLX4_LOOP_* */
+	uint32_t dmac_hi, dmac_lo; /* bytes 0, 1 and 2..5, host order, if loop is not 0 */
+	struct vmlx4_qp *qp;
 };
 
 void vmlx4_tx_checksums(uint8_t *frame, size_t length, const struct vmlx4_tx_ask *ask);
 /* Insert the tag; room for four more bytes. Returns the new length. */
 size_t vmlx4_tx_vlan(uint8_t *frame, size_t length, const struct vmlx4_tx_ask *ask);
+
+/* ---- tx_lso.c ---- */
+
 /* Cut payload into frames behind copies of header and send them; a syndrome. */
 uint8_t vmlx4_tx_lso(struct vmlx4_port *port, uint8_t *header, size_t header_length,
 	const struct vmlx4_gather *payload, uint32_t mss, const struct vmlx4_tx_ask *ask);
+
+/* ---- loopback.c: what a port sends to itself ---- */
+
+#define VMLX4_LOOP_FORCE 1u     /* FL: to this port, whatever the destination */
+#define VMLX4_LOOP_UNICAST 2u   /* perhaps one of this port's */
+#define VMLX4_LOOP_MULTICAST 4u
+
+/* Does the port own a unicast MAC that ends as the one in the control segment? */
+static inline bool
+vmlx4_may_loop(const struct vmlx4_port *port, const struct vmlx4_hw_ctrl *ctrl)
+{
+	return port->steering.own[be32toh(ctrl->imm) & 0xff] != 0;
+}
+
+/* Which of them the control segment of a send asks for. */
+unsigned int vmlx4_loopback_ask(const struct vmlx4_port *port, uint32_t dw2, uint32_t dw3);
+/* Deliver it inside; false: it goes to the wire too. */
+bool vmlx4_loopback(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_tx_ask *ask);
+
+/* The way of every frame that a WQE asks something for. */
+static inline void
+vmlx4_tx_emit(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_tx_ask *ask)
+{
+	if (likely(ask->loop == 0) || !vmlx4_loopback(port, frame, length, ask))
+		vmlx4_port_send(port, frame, length);
+}
 
 /* ---- engine.c ---- */
 
@@ -242,6 +297,16 @@ static inline const struct vmlx4_unknowns *
 vmlx4_unknowns(const struct vmlx4_adapter *adapter)
 {
 	return &adapter->options.unknowns;
+}
+
+#define VMLX4_NO_VXLAN UINT32_MAX
+
+/* The UDP port by which the card knows VXLAN. */
+static inline unsigned int
+vmlx4_vxlan_port(const struct vmlx4_adapter *adapter)
+{
+	return adapter->profile->tunnel_offload && vmlx4_unknowns(adapter)->vxlan_port != 0 ?
+		vmlx4_unknowns(adapter)->vxlan_port : VMLX4_NO_VXLAN;
 }
 
 static inline bool

@@ -47,7 +47,8 @@ packet_end(size_t length, size_t l3, size_t total, struct vmlx4_parsed *p)
 }
 
 static void
-parse_ipv4(const uint8_t *frame, size_t length, size_t l3, struct vmlx4_parsed *p)
+parse_ipv4(const uint8_t *frame, size_t length, size_t l3, bool headers,
+	struct vmlx4_parsed *p)
 {
 	const uint8_t *ip = frame + l3;
 	size_t header, total, end;
@@ -56,7 +57,7 @@ parse_ipv4(const uint8_t *frame, size_t length, size_t l3, struct vmlx4_parsed *
 	if (length < l3 + 20 || (ip[0] >> 4) != 4)
 		return;
 	header = (ip[0] & 0xf) * 4u;
-	total = vmlx4_be16(ip + 2);
+	total = headers ? length - l3 : vmlx4_be16(ip + 2);
 	if (header < 20 || length < l3 + header || total < header)
 		return;
 	end = packet_end(length, l3, total, p);
@@ -97,14 +98,16 @@ ext_bit(uint8_t next)
 }
 
 static void
-parse_ipv6(const uint8_t *frame, size_t length, size_t l3, struct vmlx4_parsed *p)
+parse_ipv6(const uint8_t *frame, size_t length, size_t l3, bool headers,
+	struct vmlx4_parsed *p)
 {
-	size_t off = l3 + 40, end, step;
+	size_t off = l3 + 40, total, end, step;
 	uint8_t next, bit;
 
 	if (length < l3 + 40 || (frame[l3] >> 4) != 6)
 		return;
-	end = packet_end(length, l3, 40u + vmlx4_be16(frame + l3 + 4), p);
+	total = headers ? length - l3 : 40u + vmlx4_be16(frame + l3 + 4);
+	end = packet_end(length, l3, total, p);
 	p->l3 = VMLX4_L3_IPV6;
 	p->l3_offset = (uint16_t)l3;
 	next = frame[l3 + 6];
@@ -133,8 +136,8 @@ parse_ipv6(const uint8_t *frame, size_t length, size_t l3, struct vmlx4_parsed *
 	parse_l4(end, p);
 }
 
-void
-vmlx4_parse(const uint8_t *frame, size_t length, struct vmlx4_parsed *p)
+static inline void
+parse(const uint8_t *frame, size_t length, bool headers, struct vmlx4_parsed *p)
 {
 	size_t off = 14;
 	uint16_t type;
@@ -154,10 +157,40 @@ vmlx4_parse(const uint8_t *frame, size_t length, struct vmlx4_parsed *p)
 	}
 	p->ethertype = type;
 	if (type == ETH_IPV4)
-		parse_ipv4(frame, length, off, p);
+		parse_ipv4(frame, length, off, headers, p);
 	else if (type == ETH_IPV6)
-		parse_ipv6(frame, length, off, p);
+		parse_ipv6(frame, length, off, headers, p);
 	else if (type < 0x600 && length >= off + 3)
 		p->llc = length >= off + 8 && frame[off] == 0xaa &&
 			frame[off + 1] == 0xaa ? 3 : 1;
+}
+
+void
+vmlx4_parse(const uint8_t *frame, size_t length, struct vmlx4_parsed *p)
+{
+	parse(frame, length, false, p);
+}
+
+void
+vmlx4_parse_headers(const uint8_t *frame, size_t length, struct vmlx4_parsed *p)
+{
+	parse(frame, length, true, p);
+}
+
+bool
+vmlx4_parse_inner(const uint8_t *frame, const struct vmlx4_parsed *outer, bool headers,
+	struct vmlx4_parsed *inner)
+{
+	size_t at = outer->l4_offset + VMLX4_VXLAN_HEADERS;
+
+	if (at + 14 > outer->l3_payload_end)
+		return false;
+	parse(frame + at, outer->l3_payload_end - at, headers, inner);
+	if (inner->l3 == VMLX4_L3_NONE)
+		return true;
+	inner->l3_offset += (uint16_t)at;
+	inner->l3_payload_end += (uint16_t)at;
+	if (inner->l4_offset != 0)
+		inner->l4_offset += (uint16_t)at;
+	return true;
 }

@@ -33,8 +33,36 @@ struct vmlx4_parsed {
 	bool s_vlan;             /* the outer tag is 802.1ad */
 	uint16_t vlan_tci;       /* of the outer tag, host order */
 	uint16_t ethertype;      /* behind the tags, host order */
+	/* Not the parser's: set by whoever knows. */
+	uint8_t mac_index;       /* in the port's MAC table, of the destination */
+	bool bad_fcs;
+	const struct vmlx4_parsed *inner; /* of a tunnel; offsets in the whole frame */
 };
 
 void vmlx4_parse(const uint8_t *frame, size_t length, struct vmlx4_parsed *parsed);
+
+/*
+ * Headers without what follows them, as an LSO WQE has them: the lengths in
+ * them are not looked at.
+ */
+void vmlx4_parse_headers(const uint8_t *frame, size_t length, struct vmlx4_parsed *parsed);
+
+#define VMLX4_VXLAN_HEADERS 16u /* UDP and VXLAN */
+
+/* Is what was parsed a VXLAN packet, by its UDP destination port? */
+static inline bool
+vmlx4_is_vxlan(const uint8_t *frame, const struct vmlx4_parsed *parsed, unsigned int port)
+{
+	return parsed->l4 == VMLX4_L4_UDP &&
+		((unsigned int)frame[parsed->l4_offset + 2] << 8 |
+		frame[parsed->l4_offset + 3]) == port;
+}
+
+/*
+ * The packet inside of a VXLAN packet. False, and nothing written, when there is
+ * no room for an Ethernet header. headers: as for vmlx4_parse_headers().
+ */
+bool vmlx4_parse_inner(const uint8_t *frame, const struct vmlx4_parsed *outer, bool headers,
+	struct vmlx4_parsed *inner);
 
 #endif /* VMLX4_PARSE_H_ */

@@ -16,7 +16,7 @@ vmlx4_port_transmit(struct vmlx4_port *port, const uint8_t *frame, size_t length
 		port->stats.tx_wire_drops++;
 		return;
 	}
-	if (unlikely(port->steering.sniffers != 0))
+	if (unlikely(port->steering.copies != 0))
 		vmlx4_steer_sent(port, frame, length);
 	if (unlikely(port->tx_tap != NULL))
 		port->tx_tap(port->tx_tap_arg, frame, length);

@@ -184,7 +184,7 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 	vmlx4_rx_status(vmlx4_unknowns(port->adapter), frame, parsed, &st);
 	cqe->vlan_qpn = htobe32(st.vlan | rq->qpn);
 	cqe->rss_hash = htobe32(hash);
-	cqe->mlpath = 0;
+	cqe->mlpath = htobe32((uint32_t)parsed->mac_index << 24);
 	cqe->sl_vid = htobe16(st.sl_vid);
 	memcpy(&cqe->smac_hi, frame + 6, 2);
 	cqe->status = htobe32(st.status);

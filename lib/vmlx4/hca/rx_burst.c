@@ -119,6 +119,7 @@ struct receiver {
 	uint32_t index, room;       /* its WQEs from index on; as many are used as CQEs */
 	struct vmlx4_cq_writer cq;
 	bool strict;
+	unsigned int vxlan_port;    /* tunnels are not plain */
 };
 
 /* Give back what was used. The general way does not know of the run. */
@@ -202,18 +203,13 @@ queue_put(struct receiver *rx, const uint8_t *frame, uint32_t length, uint32_t s
 	copy_frame(to, frame, length);
 	/* The checksum is in memory order; beside the index it is two bytes more. */
 	vmlx4_cq_writer_put(&rx->cq, vmlx4_cqe_pair(rx->rq->qpn, hash),
-		vmlx4_cqe_pair(0, vmlx4_be16(frame + 6)), vmlx4_cqe_pair(status, length),
+		vmlx4_cqe_pair((uint32_t)rx->port->steering.mac_index << 24,
+			vmlx4_be16(frame + 6)), vmlx4_cqe_pair(status, length),
 		vmlx4_cqe_pair(index << 16 | be16toh(checksum), VMLX4_HW_CQE_OP_RECV));
 	return true;
 }
 
 /* ---- frames ---- */
-
-static inline uint64_t
-mac_word(const uint8_t *frame)
-{
-	return (uint64_t)vmlx4_be32(frame) << 16 | vmlx4_be16(frame + 4);
-}
 
 /* What the hash wants to know of a frame with a plain status. */
 static const struct vmlx4_parsed plain_parsed[2] = {
@@ -243,9 +239,10 @@ receive_plain(struct receiver *rx, const uint8_t *frame, uint32_t length)
 	struct vmlx4_rq *rq;
 	uint16_t checksum;
 
-	if (unlikely(flow == NULL || port->steering.mac != mac_word(frame) ||
+	if (unlikely(flow == NULL || port->steering.mac != vmlx4_mac_word(frame) ||
 	    length > vmlx4_port_max_frame(port)) ||
-	    !plain_status(frame, length, &status, &checksum))
+	    !plain_status(frame, length, &status, &checksum) ||
+	    ((status & VMLX4_HW_ST_UDP) != 0 && vmlx4_be16(frame + L4 + 2) == rx->vxlan_port))
 		return false;
 	rq = flow->qp->table == NULL ? &flow->qp->rq :
 		rss_queue(flow->qp, frame, status, &hash);
@@ -274,7 +271,7 @@ receive_run(void *arg)
 	struct receiver *rx = &arriving->rx;
 	struct vmlx4_port *port = rx->port;
 	const struct vmlx4_burst *burst = arriving->burst;
-	bool plain = port->active && !port->infiniband && port->steering.sniffers == 0 &&
+	bool plain = port->active && !port->infiniband && port->steering.copies == 0 &&
 		vmlx4_adapter_bursts(port->adapter);
 	unsigned int i;
 
@@ -325,6 +322,7 @@ vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burs
 	arriving.rx.mr = (struct vmlx4_mr_cache){ 0 };
 	arriving.rx.rq = NULL;
 	arriving.rx.strict = vmlx4_strict(adapter);
+	arriving.rx.vxlan_port = vmlx4_vxlan_port(adapter);
 	arriving.burst = burst;
 	arriving.first = 0;
 	arriving.elsewhere = 0;

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "../profile.h"
 #include "burst.h"
 
 /* WQEs, and the frames they point to, are fetched this far ahead. */
@@ -160,9 +159,10 @@ sq_fault(struct vmlx4_qp *qp, uint32_t dw0, uint32_t strides, uint8_t syndrome)
 }
 
 static void
-sq_ask(const struct vmlx4_qp *qp, uint32_t dw0, uint32_t dw1, uint32_t dw2,
-	struct vmlx4_tx_ask *ask)
+sq_ask(struct vmlx4_qp *qp, const uint8_t *wqe, struct vmlx4_tx_ask *ask)
 {
+	uint32_t dw0 = vmlx4_be32(wqe), dw1 = vmlx4_be32(wqe + 4);
+	uint32_t dw2 = vmlx4_be32(wqe + 8), dw3 = vmlx4_be32(wqe + 12);
 	bool pro = qp->obj.ctx->adapter->profile->tunnel_offload;
 	bool s_vlan = (dw1 & VMLX4_HW_INS_SVLAN) != 0;
 
@@ -172,6 +172,11 @@ sq_ask(const struct vmlx4_qp *qp, uint32_t dw0, uint32_t dw1, uint32_t dw2,
 	ask->csum_l4 = (dw2 & VMLX4_HW_CSUM_L4) != 0;
 	ask->inner_ip = pro && (dw0 & VMLX4_HW_IIP) != 0;
 	ask->inner_l4 = pro && (dw0 & VMLX4_HW_ILP) != 0;
+	ask->vxlan_port = vmlx4_vxlan_port(qp->obj.ctx->adapter);
+	ask->loop = vmlx4_loopback_ask(qp->sq.port, dw2, dw3);
+	ask->dmac_hi = dw2 >> 16;
+	ask->dmac_lo = dw3;
+	ask->qp = qp;
 	ask->vlan_type = 0;
 	ask->vlan_tci = (uint16_t)(dw1 >> 16);
 	if ((dw1 & (VMLX4_HW_INS_SVLAN | VMLX4_HW_INS_CVLAN)) != 0)
@@ -195,13 +200,13 @@ sq_send(struct vmlx4_qp *qp, const struct vmlx4_gather *g, const struct vmlx4_tx
 		return vmlx4_unknowns(port->adapter)->tx_oversize_error ? VMLX4_HW_SYN_LOC_LEN : 0;
 	}
 	if (g->segs == 1 && !touch) {
-		vmlx4_port_send(port, g->base[0], length);
+		vmlx4_tx_emit(port, g->base[0], length, ask);
 		return 0;
 	}
 	vmlx4_gather_copy(g, frame);
 	length = vmlx4_tx_vlan(frame, length, ask);
 	vmlx4_tx_checksums(frame, length, ask);
-	vmlx4_port_send(port, frame, length);
+	vmlx4_tx_emit(port, frame, length, ask);
 	return 0;
 }
 
@@ -215,6 +220,9 @@ sq_lso(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size,
 
 	if (length < 14 || 20 + length > size)
 		payload = size + 1; /* which the gathering refuses */
+	if (payload > 64 && (vmlx4_be32(wqe) & VMLX4_HW_BLH) == 0 &&
+	    vmlx4_unknowns(qp->obj.ctx->adapter)->tx_lso_needs_blh != 0)
+		return VMLX4_HW_SYN_LOC_QP_OP;
 	vmlx4_gather(qp, wqe, payload, size, g);
 	if (g->syndrome != 0)
 		return g->syndrome;
@@ -240,7 +248,7 @@ sq_execute(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, uint32_t size)
 	}
 	if ((dw0 & VMLX4_HW_OPCODE) == VMLX4_HW_OP_NOP)
 		return 0;
-	sq_ask(qp, dw0, vmlx4_be32(wqe + 4), vmlx4_be32(wqe + 8), &ask);
+	sq_ask(qp, wqe, &ask);
 	switch (dw0 & VMLX4_HW_OPCODE) {
 	case VMLX4_HW_OP_SEND:
 		/* Nothing behind the control segment is as wrong as a torn segment. */
@@ -281,7 +289,9 @@ sq_plain_frame(struct vmlx4_qp *qp, const struct vmlx4_hw_ctrl *ctrl, uint32_t d
 	if ((dw0 & (VMLX4_HW_OPCODE | VMLX4_HW_IIP | VMLX4_HW_ILP)) != VMLX4_HW_OP_SEND ||
 	    (be32toh(ctrl->vlan_size) & (VMLX4_HW_INS_SVLAN | VMLX4_HW_INS_CVLAN |
 	    VMLX4_HW_DS)) != 2 ||
-	    (be32toh(ctrl->flags) & (VMLX4_HW_CSUM_IP | VMLX4_HW_CSUM_L4)) != 0 ||
+	    (be32toh(ctrl->flags) & (VMLX4_HW_CSUM_IP | VMLX4_HW_CSUM_L4 | VMLX4_HW_FL |
+	    VMLX4_HW_DMAC_GROUP)) != 0 ||
+	    vmlx4_may_loop(qp->sq.port, ctrl) ||
 	    qp->sq.port->adapter->faults != NULL)
 		return NULL;
 	size = be32toh(seg->byte_count);

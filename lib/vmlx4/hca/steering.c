@@ -2,46 +2,6 @@
 
 #include "internal.h"
 
-/* Does the rule look at more than the destination MAC? */
-static bool
-flow_is_deep(const struct vmlx4_flow *flow)
-{
-	const struct vmlx4_match *m = &flow->match;
-
-	return flow->flow_type == VMLX4_FLOW_NORMAL &&
-		(m->ipv4 || m->tcp || m->udp || m->vlan_mask != 0);
-}
-
-int
-vmlx4_steering_add(struct vmlx4_flow *flow)
-{
-	struct vmlx4_port *port = flow->port;
-	struct vmlx4_flow *at;
-
-	TAILQ_FOREACH(at, &port->flows, port_next)
-		if (at->priority > flow->priority)
-			break;
-	if (at != NULL)
-		TAILQ_INSERT_BEFORE(at, flow, port_next);
-	else
-		TAILQ_INSERT_TAIL(&port->flows, flow, port_next);
-	port->steering.deep += flow_is_deep(flow);
-	port->steering.sniffers += flow->flow_type == VMLX4_FLOW_SNIFFER;
-	port->steering.flow = NULL;
-	return 0;
-}
-
-void
-vmlx4_steering_remove(struct vmlx4_flow *flow)
-{
-	struct vmlx4_port *port = flow->port;
-
-	TAILQ_REMOVE(&port->flows, flow, port_next);
-	port->steering.deep -= flow_is_deep(flow);
-	port->steering.sniffers -= flow->flow_type == VMLX4_FLOW_SNIFFER;
-	port->steering.flow = NULL;
-}
-
 static bool
 match_deep(const struct vmlx4_match *m, const uint8_t *frame,
 	const struct vmlx4_parsed *p)
@@ -98,6 +58,14 @@ takes_broadcast(const struct vmlx4_flow *flow)
 	return vmlx4_unknowns(flow->port->adapter)->default_takes_broadcast != 0;
 }
 
+/* Does a plain rule take a tunnel's packet? A tunnel's rule takes no other. */
+static bool
+matches_both(const struct vmlx4_flow *flow, const struct vmlx4_parsed *parsed)
+{
+	return parsed->inner != NULL &&
+		vmlx4_unknowns(flow->port->adapter)->steer_tunnel_needs_rule == 0;
+}
+
 static bool
 flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed)
@@ -106,6 +74,8 @@ flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 
 	switch (flow->flow_type) {
 	case VMLX4_FLOW_NORMAL:
+		if (unlikely(m->vxlan != (parsed->inner != NULL)) && !matches_both(flow, parsed))
+			return false;
 		return (!m->eth || match_mac(m, frame)) && match_deep(m, frame, parsed);
 	case VMLX4_FLOW_ALL_DEFAULT:
 		/* Drivers add a broadcast rule beside it: the card needs one. */
@@ -114,7 +84,8 @@ flow_matches(const struct vmlx4_flow *flow, const uint8_t *frame,
 		return (frame[0] & 1) != 0 &&
 			(!is_broadcast(frame) || takes_broadcast(flow));
 	case VMLX4_FLOW_SNIFFER:
-		break; /* mirrors, decides nothing */
+	case VMLX4_FLOW_DONT_TRAP:
+		break; /* gets a copy, decides nothing */
 	}
 	return false;
 }
@@ -142,26 +113,29 @@ deliver(struct vmlx4_port *port, struct vmlx4_qp *qp, const uint8_t *frame,
 }
 
 static void
-steer_sniffers(struct vmlx4_port *port, const uint8_t *frame, size_t length,
-	const struct vmlx4_parsed *parsed)
+steer_copies(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_parsed *parsed, bool sent)
 {
+	bool group = (frame[0] & 1) != 0;
 	struct vmlx4_flow *flow;
 
 	TAILQ_FOREACH(flow, &port->flows, port_next)
-		if (flow->flow_type == VMLX4_FLOW_SNIFFER)
+		if (flow->flow_type == VMLX4_FLOW_SNIFFER ||
+		    (flow->flow_type == VMLX4_FLOW_DONT_TRAP && !sent &&
+		     (group ? flow->copy_multicast : flow->copy_unicast)))
 			deliver(port, flow->qp, frame, length, parsed);
 }
 
 /* Every rule's QP gets a multicast frame, and each QP only once. */
 static unsigned int
 steer_multicast(struct vmlx4_port *port, const uint8_t *frame, size_t length,
-	const struct vmlx4_parsed *parsed)
+	const struct vmlx4_parsed *parsed, const struct vmlx4_qp *except)
 {
 	struct vmlx4_flow *flow, *seen;
 	unsigned int n = 0;
 
 	TAILQ_FOREACH(flow, &port->flows, port_next) {
-		if (!flow_matches(flow, frame, parsed))
+		if (flow->qp == except || !flow_matches(flow, frame, parsed))
 			continue;
 		TAILQ_FOREACH(seen, &port->flows, port_next)
 			if (seen == flow || (seen->qp == flow->qp &&
@@ -176,54 +150,77 @@ steer_multicast(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 }
 
 /*
- * In registers: assembled in memory and read back as one word it would wait
- * for every store before it, also those to the program's cold buffers.
+ * First match, remembered while rules look at the MAC only (a tunnel's packet
+ * may match others).
  */
-static inline uint64_t
-mac_word(const uint8_t *frame)
-{
-	return (uint64_t)vmlx4_be32(frame) << 16 | vmlx4_be16(frame + 4);
-}
-
-/* First match, remembered while rules look at the MAC only. */
 static struct vmlx4_flow *
-find_unicast(struct vmlx4_port *port, const uint8_t *frame,
-	const struct vmlx4_parsed *parsed)
+find_unicast(struct vmlx4_port *port, const uint8_t *frame, struct vmlx4_parsed *parsed)
 {
 	struct vmlx4_flow *flow;
-	uint64_t mac = mac_word(frame);
+	uint64_t mac = vmlx4_mac_word(frame);
 
-	if (likely(port->steering.flow != NULL && port->steering.mac == mac))
+	if (likely(port->steering.flow != NULL && port->steering.mac == mac &&
+	    parsed->inner == NULL)) {
+		parsed->mac_index = port->steering.mac_index;
 		return port->steering.flow;
+	}
+	parsed->mac_index = vmlx4_mac_index(port, mac);
 	TAILQ_FOREACH(flow, &port->flows, port_next)
 		if (flow_matches(flow, frame, parsed))
 			break;
-	if (flow != NULL && port->steering.deep == 0) {
+	if (flow != NULL && port->steering.deep == 0 && parsed->inner == NULL) {
 		port->steering.mac = mac;
 		port->steering.flow = flow;
+		port->steering.mac_index = parsed->mac_index;
 	}
 	return flow;
+}
+
+static inline void
+parse_frame(const struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	struct vmlx4_parsed *parsed)
+{
+	static struct vmlx4_parsed inner; /* the adapter is locked */
+
+	vmlx4_parse(frame, length, parsed);
+	if (unlikely(vmlx4_is_vxlan(frame, parsed, vmlx4_unknowns(port->adapter)->vxlan_port)) &&
+	    vmlx4_vxlan_port(port->adapter) != VMLX4_NO_VXLAN &&
+	    vmlx4_parse_inner(frame, parsed, false, &inner))
+		parsed->inner = &inner;
+}
+
+/* False: nobody wanted the frame. */
+static inline bool
+steer(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_qp *except)
+{
+	struct vmlx4_parsed parsed;
+	struct vmlx4_flow *flow;
+
+	parse_frame(port, frame, length, &parsed);
+	if (unlikely(port->steering.copies != 0))
+		steer_copies(port, frame, length, &parsed, false);
+	if (unlikely(frame[0] & 1))
+		return steer_multicast(port, frame, length, &parsed, except) != 0;
+	flow = find_unicast(port, frame, &parsed);
+	if (unlikely(flow == NULL))
+		return false;
+	deliver(port, flow->qp, frame, length, &parsed);
+	return true;
 }
 
 void
 vmlx4_steer(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
-	struct vmlx4_parsed parsed;
-	struct vmlx4_flow *flow;
-
-	vmlx4_parse(frame, length, &parsed);
-	if (unlikely(port->steering.sniffers != 0))
-		steer_sniffers(port, frame, length, &parsed);
-	if (unlikely(frame[0] & 1)) {
-		if (steer_multicast(port, frame, length, &parsed) == 0)
-			port->stats.rx_no_rule++;
-		return;
-	}
-	flow = find_unicast(port, frame, &parsed);
-	if (likely(flow != NULL))
-		deliver(port, flow->qp, frame, length, &parsed);
-	else
+	if (unlikely(!steer(port, frame, length, NULL)))
 		port->stats.rx_no_rule++;
+}
+
+void
+vmlx4_steer_copy(struct vmlx4_port *port, const uint8_t *frame, size_t length,
+	const struct vmlx4_qp *except)
+{
+	steer(port, frame, length, except);
 }
 
 void
@@ -231,6 +228,6 @@ vmlx4_steer_sent(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
 	struct vmlx4_parsed parsed;
 
-	vmlx4_parse(frame, length, &parsed);
-	steer_sniffers(port, frame, length, &parsed);
+	parse_frame(port, frame, length, &parsed);
+	steer_copies(port, frame, length, &parsed, true);
 }

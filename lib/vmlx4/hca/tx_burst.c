@@ -9,7 +9,7 @@
  */
 #define DW0_MASK (~(VMLX4_HW_NEC | VMLX4_HW_BF_INDEX))
 #define DW1_MASK (VMLX4_HW_INS_SVLAN | VMLX4_HW_INS_CVLAN | 0xffu)
-#define DW2_MASK (0xffffu & ~VMLX4_HW_CQE_ALWAYS)
+#define DW2_MASK ((0xffffu & ~VMLX4_HW_CQE_ALWAYS) | VMLX4_HW_DMAC_GROUP)
 
 /* What a burst is made from. */
 struct gleaned {
@@ -54,7 +54,8 @@ glean(struct vmlx4_qp *qp, unsigned int budget, bool strict, struct gleaned *out
 		const struct vmlx4_hw_ctrl *ctrl = (const void *)wqe;
 		const struct vmlx4_hw_data *seg = (const void *)(ctrl + 1);
 
-		if (!is_plain(wqe, (index & count) != 0 ? VMLX4_HW_OWNER : 0))
+		if (!is_plain(wqe, (index & count) != 0 ? VMLX4_HW_OWNER : 0) ||
+		    unlikely(vmlx4_may_loop(sq->port, ctrl)))
 			break;
 		length = be32toh(seg->byte_count);
 		cqe = (ctrl->flags & htobe32(VMLX4_HW_CQE_ALWAYS)) ==

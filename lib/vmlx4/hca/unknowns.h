@@ -26,6 +26,16 @@
 	  "both insertion bits set: 1 inserts an S-VLAN tag, 0 a C-VLAN tag") \
 	X(tx_lazy_executes, 1, 0, 1, \
 	  "WQEs that no doorbell announced: 1 run after the grace period, 0 sit") \
+	X(tx_lso_needs_blh, 0, 0, 1, \
+	  "1: LSO headers that run over 64 bytes need bit 6 of the first dword, else LOC_QP_OP") \
+	X(loopback_unicast, 1, 0, 2, \
+	  "a control segment with the MAC of a rule of the port: 0 wire, 1 loopback, 2 both") \
+	X(loopback_multicast, 1, 0, 1, \
+	  "a control segment with a multicast MAC: 1 the port's rules get a copy, 0 wire only") \
+	X(loopback_needs_link, 0, 0, 1, \
+	  "1: a port without link loops nothing back") \
+	X(vxlan_port, 4789, 0, UINT16_MAX, \
+	  "UDP port by which a Pro card knows VXLAN (mlx4_en sets it); 0: it parses no tunnels") \
 	X(vendor_other, 0, 0, 0xff, \
 	  "vendor_err beside syndromes other than LOC_PROT (0x57 on silicon)") \
 	X(rx_oversize_syndrome, VMLX4_HW_SYN_LOC_LEN, 1, 0xff, \
@@ -44,6 +54,16 @@
 	  "1: sl_vid and VLAN bits are reported although the tag stays in the data") \
 	X(rx_hash_when_none, 0, 0, UINT32_MAX, \
 	  "hash field of a packet that is not hashed") \
+	X(rx_mac_index_none, 0, 0, 0x7f, \
+	  "MAC table index in the CQE of a frame whose destination is not in the table") \
+	X(steer_mac_table, 1, 0, 1, \
+	  "1: a rule for a unicast MAC takes one of 128 entries of the port, 0: it takes none") \
+	X(steer_udp_port_first, 1, 0, 1, \
+	  "1: a rule with a UDP destination port counts as one of priority 0") \
+	X(steer_tunnel_needs_rule, 0, 0, 1, \
+	  "1: on a Pro card VXLAN packets see only rules of a MAC alone, and default rules") \
+	X(steer_dont_trap, 1, 0, 1, \
+	  "1: the firmware has the UC/MC sniffer that DONT_TRAP takes") \
 	X(default_takes_broadcast, 0, 0, 1, \
 	  "1: ALL_DEFAULT and MC_DEFAULT rules take ff:ff:ff:ff:ff:ff without a rule of its own") \
 	X(arm_fires_on_pending, 1, 0, 1, \
@@ -52,11 +72,9 @@
 	  "1: an arm with the sn of a delivered event is ignored")
 
 /*
- * Not in the table, because the model has one way only: internal loopback
- * (the destination MAC of the control segment and the FL bit are ignored:
- * frames go to the wire); hardware MAC-table index in the CQE (always 0);
- * counter of a receive queue after its RSS QP is re-created (restarts at 0);
- * rules of equal priority (older first, whatever their type).
+ * Not in the table, because the model has one way only: counter of a receive
+ * queue after its RSS QP is re-created (restarts at 0); rules of equal priority
+ * (older first, whatever their type); frames that loop back are not padded.
  */
 
 /* Part of the options: read anew by every adapter, and by every test. */

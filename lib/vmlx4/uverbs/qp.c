@@ -275,6 +275,9 @@ vmlx4_cmd_create_qp_ex(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		struct qp_request request = REQUEST_FROM(command);
 
 		ret = qp_create(ctx, &request, cmd, &qp);
+		if (ret == 0)
+			qp->block_mcast_lb =
+				(command.create_flags & CREATE_FLAG_BLOCK_SELF_MCAST_LB) != 0;
 	}
 	if (ret < 0)
 		return ret;
