@@ -28,6 +28,18 @@ struct launch {
 /* One line on stderr; returns EXIT_USAGE. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* ---- exec.c ---- */
+
+/* "vmlx4 exec"; an exit status. */
+int exec_command(int argc, char **argv);
+
+/* ---- checks.c, trace_file.c ---- */
+
+/* Can the adapter have what the options name? False: complained. */
+bool check_options(const struct launch *launch);
+/* Make way for the trace that they ask for. False: complained. */
+bool try_trace(const struct launch *launch);
+
 /* ---- arguments.c ---- */
 
 /* 0; 1 when --help was asked for and given; -EINVAL after a complaint. */
@@ -40,11 +52,6 @@ bool find_library(char path[PATH_MAX]);
 /* Name of the sanitizer runtime that a library needs, or "". */
 void find_sanitizer(const char *library, char *name, size_t size);
 
-/* ---- trace_file.c ---- */
-
-/* Make way for the trace that the options ask for. False: complained. */
-bool try_trace(const struct launch *launch);
-
 /* ---- show/ ---- */
 
 /* "vmlx4 show"; an exit status. */
@@ -52,8 +59,10 @@ int show_command(int argc, char **argv);
 
 /* ---- lists.c ---- */
 
-/* "profiles", "unknowns", "rules", "faults", on stdout. False: there is no list of this name. */
+/* A list alone, on stdout. False: there is none of this name. */
 bool print_list(const char *name);
+/* "vmlx4 list"; an exit status. */
+int list_command(int argc, char **argv);
 
 /* ---- environment.c ---- */
 

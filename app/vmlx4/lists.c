@@ -64,21 +64,64 @@ faults(void)
 	fputs(vmlx4_fault_help, stdout);
 }
 
+static const struct list {
+	const char *name;
+	const char *heading;
+	void (*print)(void);
+} lists[] = {
+	{ "profiles", "Card models, for --profile", profiles },
+	{ "options", "Options of \"vmlx4 exec\"", vmlx4_options_help },
+	{ "rules", "Rules of the contract, which --strict checks", rules },
+	{ "unknowns", "What nobody has published, for --unknown, with defaults", unknowns },
+	{ "faults", "What can go wrong on demand, for --faults", faults },
+};
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
 bool
 print_list(const char *name)
 {
-	static const struct {
-		const char *name;
-		void (*print)(void);
-	} lists[] = { { "profiles", profiles }, { "unknowns", unknowns }, { "rules", rules },
-		{ "faults", faults } };
 	size_t i;
 
-	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (i = 0; i < LISTS; i++) {
 		if (strcmp(lists[i].name, name) != 0)
 			continue;
 		lists[i].print();
 		return true;
 	}
 	return false;
+}
+
+static void
+print_all(void)
+{
+	size_t i, length;
+
+	for (i = 0; i < LISTS; i++) {
+		printf("%s%s\n", i > 0 ? "\n" : "", lists[i].heading);
+		for (length = strlen(lists[i].heading); length > 0; length--)
+			putchar('-');
+		printf("\n\n");
+		lists[i].print();
+	}
+}
+
+int
+list_command(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		puts("vmlx4 list [NAME]\n\nPrint one of these lists, or all of them:\n");
+		for (i = 0; i < LISTS; i++)
+			printf("  %-10s %s\n", lists[i].name, lists[i].heading);
+		return 0;
+	}
+	if (argc > 2)
+		return complain("list %s %s: one list at a time", argv[1], argv[2]);
+	if (argc == 1)
+		print_all();
+	else if (!print_list(argv[1]))
+		return complain("list %s: there is no such list: see \"vmlx4 list --help\"",
+			argv[1]);
+	return 0;
 }

@@ -57,3 +57,24 @@ def test_a_test_breaks_the_rule(rule):
     sources = (build.TOP / "test" / "vmlx4" / "check").glob("test_*.c")
     assert any(re.search(r"\breported\(\w+, %s\)" % rule, source.read_text())
                for source in sources)
+
+
+def test_all_in_one_place():
+    whole = adapter.run_bounded([build.launcher(), "list"])
+    assert (whole[0], whole[2]) == (0, "")
+    for name in ("profiles", "options", "rules", "unknowns", "faults"):
+        status, stdout, stderr = adapter.run_bounded([build.launcher(), "list", name])
+        assert (status, stderr) == (0, "") and len(stdout.splitlines()) >= 7
+        assert stdout in whole[1]
+        if name != "options":
+            assert listed(name) == stdout
+    options = adapter.run_bounded([build.launcher(), "list", "options"])[1]
+    assert options in adapter.run_bounded([build.launcher(), "exec", "--help"])[1]
+
+
+def test_refuses_what_is_no_list():
+    for arguments, words in ((["colours"], ["colours", "--help"]),
+                             (["rules", "faults"], ["faults", "one list"])):
+        status, stdout, stderr = adapter.run_bounded([build.launcher(), "list", *arguments])
+        assert (status, stdout, stderr.count("\n")) == (2, "", 1)
+        assert all(word in stderr for word in words)

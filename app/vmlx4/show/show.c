@@ -22,7 +22,8 @@ print_doorbell(const struct record *record)
 	if (bell.what == VMLX4_TRACE_BELL_ARM)
 		printf("arm cq 0x%x sn %u %s ci 0x%x", le32toh(bell.number), bell.sn,
 			bell.command == VMLX4_HW_ARM_SOLICITED ? "solicited" :
-			bell.command == VMLX4_HW_ARM_NEXT ? "next" : "no command", le32toh(bell.index));
+			bell.command == VMLX4_HW_ARM_NEXT ? "next" : "no command",
+			le32toh(bell.index));
 	else
 		printf("%s qp 0x%x", bell.what == VMLX4_TRACE_BELL_SEND ? "send" : "blueflame",
 			le32toh(bell.number));
@@ -194,8 +195,9 @@ remember_timestamps(struct show *show, const struct record *record)
 		n++;
 	}
 	record_command(&result, &command);
-	if (command.present != 0 && command.entry != NULL &&
-			command.entry->fields[__builtin_ctz(command.present)].kind == VMLX4_FIELD_CQ)
+	if (command.present == 0 || command.entry == NULL)
+		return;
+	if (command.entry->fields[__builtin_ctz(command.present)].kind == VMLX4_FIELD_CQ)
 		show->timestamps[command_value(&command, 0) >> 32 & 0xffff] = stamped;
 }
 

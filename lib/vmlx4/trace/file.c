@@ -90,7 +90,10 @@ vmlx4_trace_begin(struct vmlx4_adapter *adapter, enum vmlx4_trace_kind kind, uns
 		trace->lost++;
 		return NULL;
 	}
-	/* All zeroes so far, as the file only grows. */
+	/* All zeroes, as the file only grows, but for what a record left in the middle. */
+	if (trace->begun != 0)
+		memset(trace->window + trace->used, 0, trace->begun);
+	trace->begun = whole;
 	record = (struct vmlx4_trace_record *)(void *)(trace->window + trace->used);
 	record->kind = (uint8_t)kind;
 	record->port = (uint8_t)port;
@@ -109,6 +112,7 @@ vmlx4_trace_done(struct vmlx4_trace *trace, size_t size)
 	/* From here on a crash leaves the record in the file. */
 	__atomic_store_n(&record->size, htole32((uint32_t)whole), __ATOMIC_RELEASE);
 	trace->used += whole;
+	trace->begun = 0;
 }
 
 /* ---- beginning ---- */
@@ -140,7 +144,7 @@ file_create(struct vmlx4_trace *trace, const char *name)
 static void
 options_text(const char *text, char *out, size_t size)
 {
-	static const char * const places[] = { "sysfs=", "stats=", "trace=" };
+	static const char * const places[] = { "sysfs=", "stats=", "trace=", "faults-log=" };
 	size_t used = 0, i;
 
 	out[0] = '\0';

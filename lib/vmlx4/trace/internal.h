@@ -16,6 +16,7 @@ struct vmlx4_trace {
 	uint8_t *window;       /* a piece of the file, mapped; NULL: no room, nothing is written */
 	uint64_t at;           /* where it lies in the file */
 	size_t used;           /* of it, in bytes */
+	size_t begun;          /* of a record that is not done yet */
 	uint64_t lost;         /* records since there was no room */
 	bool raw;
 	uint32_t snaplen;
@@ -25,7 +26,8 @@ struct vmlx4_trace {
 
 /*
  * Room behind the head of a new record, zeroed; NULL: the disk is full. The
- * record is in the file once vmlx4_trace_done() was called.
+ * record is in the file once vmlx4_trace_done() was called: one that is left in
+ * the middle, as the program's memory is gone (hca/guard.h), never was.
  */
 void *vmlx4_trace_begin(struct vmlx4_adapter *adapter, enum vmlx4_trace_kind kind,
 	unsigned int port, const struct vmlx4_context *ctx, size_t size);

@@ -94,7 +94,8 @@ def test_scapy_reads_it(capture):
     out, _, lines = capture
     script = "from scapy.all import *\n" \
         "packets = rdpcap(%r)\n" \
-        "print(len(packets), sum(UDP in p or TCP in p for p in packets), packets[0].time)" % str(out)
+        "count = sum(UDP in packet or TCP in packet for packet in packets)\n" \
+        "print(len(packets), count, packets[0].time)" % str(out)
     done = subprocess.run(["/usr/bin/python3", "-c", script], stdout=subprocess.PIPE, text=True,
                           check=True, timeout=60)
     count, transport, time = done.stdout.split()
