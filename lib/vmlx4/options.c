@@ -220,6 +220,10 @@ static const struct option {
 		"Check the contract between driver and adapter. A violation is printed and\n"
 		"ends the run (--strict), is only printed (--strict=report), or is not looked\n"
 		"for (--strict=off, default)." },
+	{ "completion-lag", "US", NEEDS_VALUE, option_completion_lag,
+		"While checking, a send WQE completes so many microseconds (with --step: steps)\n"
+		"after it was executed, so that a buffer that is touched too early is seen\n"
+		"(default 0, at most 1000000)." },
 	{ "stats", "FILE", NEEDS_VALUE, parse_stats,
 		"Write all counters there as JSON when the adapter goes." },
 	{ "sysfs", "DIR", NEEDS_VALUE, parse_sysfs,

@@ -60,6 +60,7 @@ struct vmlx4_options {
 	bool step;                        /* no engine thread */
 	int engine_cpu;                   /* -1: leave it to the scheduler */
 	enum vmlx4_strict strict;
+	uint64_t completion_lag_ns;       /* from a send WQE to its CQE, when strict */
 	char stats_file[PATH_MAX];        /* JSON written when the adapter goes */
 	char sysfs[PATH_MAX];             /* root of the fake tree, set by the launcher */
 	unsigned int cqe_size;            /* 32 or 64 */

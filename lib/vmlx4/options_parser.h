@@ -54,4 +54,8 @@ int option_trace_raw(struct option_parser *parser, const char *value);
 int option_faults(struct option_parser *parser, const char *value);
 int option_faults_log(struct option_parser *parser, const char *value);
 
+/* ---- options_check.c ---- */
+
+int option_completion_lag(struct option_parser *parser, const char *value);
+
 #endif /* VMLX4_OPTIONS_PARSER_H_ */

@@ -282,7 +282,8 @@ def test_help_version_profiles():
     status, stdout, stderr = run("exec", "--help")
     assert (status, stderr) == (0, "")
     for option in ("profile", "ports", "wire", "wire1", "wire2", "ib", "pci", "step", "engine-cpu",
-                   "strict", "stats", "sysfs", "cqe", "deny-open", "mtu", "unknown", "preload"):
+                   "strict", "completion-lag", "stats", "sysfs", "cqe", "deny-open", "mtu",
+                   "unknown", "preload"):
         assert "\n  --%s" % option in stdout
     assert run("--version")[1] == "vmlx4 %s\n" % (build.TOP / "VERSION").read_text().strip()
     assert [line.split()[0] for line in run("profiles")[1].splitlines()] == [

@@ -20,10 +20,28 @@ enum vmlx4_rule {
 	VMLX4_RULE_SQ_STAMP,        /* chunks ahead of the posted WQEs are stamped */
 	VMLX4_RULE_SQ_HEADROOM,     /* 2 KiB + one stride stay unposted */
 	VMLX4_RULE_SQ_FIRST_DWORD,  /* dword 0 of a chunk is written last */
-	VMLX4_RULE_SQ_DWORD1,       /* no stale VLAN bytes in the control segment */
-	VMLX4_RULE_SQ_SE,           /* raw Ethernet WQEs carry the SE bit */
-	VMLX4_RULE_SQ_DS,           /* size field and segments agree */
 	VMLX4_RULE_SQ_DOORBELL,     /* posted without ringing the doorbell */
+
+	VMLX4_RULE_SQ_OPCODE,       /* an opcode of raw packet queues */
+	VMLX4_RULE_SQ_RESERVED,     /* no unknown bits in dword 0 */
+	VMLX4_RULE_SQ_INDEX,        /* the WQE index in dword 0 is right, or 0 */
+	VMLX4_RULE_SQ_TUNNEL,       /* inner checksums only where the card has them */
+	VMLX4_RULE_SQ_DWORD1,       /* no stale VLAN bytes in the control segment */
+	VMLX4_RULE_SQ_CQE_BITS,     /* both C bits or none */
+	VMLX4_RULE_SQ_SE,           /* raw Ethernet WQEs carry the SE bit */
+	VMLX4_RULE_SQ_DMAC,         /* the DMAC in the control segment is the frame's */
+	VMLX4_RULE_SQ_DS,           /* size field and segments agree */
+	VMLX4_RULE_SQ_ZERO,         /* an empty segment is not encoded as 0 */
+	VMLX4_RULE_SQ_INLINE,       /* inline data stays within a block */
+	VMLX4_RULE_SQ_INLINE_MIN,   /* inline frames have 17 bytes at least */
+	VMLX4_RULE_LSO_HEADER,      /* all headers of a TCP packet, in the WQE */
+	VMLX4_RULE_LSO_MSS,         /* an MSS */
+	VMLX4_RULE_LSO_BLH,         /* long headers are announced */
+	VMLX4_RULE_LSO_LENGTH,      /* no more payload than the card cuts */
+
+	VMLX4_RULE_SQ_WQE_FLIGHT,   /* a WQE stays as it is until it completes */
+	VMLX4_RULE_SQ_BUFFER_FLIGHT, /* and so do the bytes that it sends */
+
 	VMLX4_RULE_RQ_OVERRUN,      /* more WQEs posted than the ring holds */
 	VMLX4_RULE_RQ_WQE,          /* malformed receive segment */
 	VMLX4_RULE_CQ_OVERRUN,      /* the CQ ran over */

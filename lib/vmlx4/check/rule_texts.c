@@ -53,6 +53,38 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"rdma-core: the order in which providers/mlx4 writes data segments.",
 		"a WQE is executed and a later block of it still has the stamp.",
 	},
+	[VMLX4_RULE_SQ_DOORBELL] = {
+		"sq-doorbell",
+		"What is posted is announced by a doorbell.",
+		"rdma-core and DPDK ring after each post.",
+		"a WQE that the adapter owns lies unannounced for the grace period (with\n"
+		"--step: for two steps).",
+	},
+	[VMLX4_RULE_SQ_OPCODE] = {
+		"sq-opcode",
+		"A WQE of a raw packet QP is a SEND, an LSO or a NOP.",
+		"rdma-core: the opcodes of providers/mlx4; Linux mlx4_en.",
+		"the opcode of each WQE.",
+	},
+	[VMLX4_RULE_SQ_RESERVED] = {
+		"sq-reserved",
+		"The bits 30, 26 to 24, 7 and 5 of dword 0 of a WQE are 0.",
+		"rdma-core and Linux: no mlx4 driver sets them on an Ethernet queue.",
+		"dword 0 of each WQE.",
+	},
+	[VMLX4_RULE_SQ_INDEX] = {
+		"sq-index",
+		"Bits 23 to 8 of dword 0 are 0, or, as BlueFlame wants it, the low 16 bits of the\n"
+		"WQE's running index.",
+		"rdma-core: providers/mlx4 writes it for BlueFlame only.",
+		"another number stands there when the WQE is executed.",
+	},
+	[VMLX4_RULE_SQ_TUNNEL] = {
+		"sq-tunnel-bits",
+		"The inner checksums (IIP, ILP) are asked for only of a card that has them.",
+		"Linux mlx4_en: with the tunnel offload of the Pro.",
+		"one of the bits is set and the profile has no tunnel offload.",
+	},
 	[VMLX4_RULE_SQ_DWORD1] = {
 		"sq-dword1",
 		"Bytes 4 to 6 of a control segment (VLAN tag, insertion bits) are 0 unless a tag\n"
@@ -61,11 +93,24 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"over from an earlier WQE is deduced.",
 		"something else stands there while no insertion is asked for.",
 	},
+	[VMLX4_RULE_SQ_CQE_BITS] = {
+		"sq-cqe-bits",
+		"The two C bits of a WQE are both set, for a CQE, or both clear.",
+		"rdma-core: MLX4_WQE_CTRL_CQ_UPDATE is both.",
+		"one of them is set.",
+	},
 	[VMLX4_RULE_SQ_SE] = {
 		"sq-se-bit",
 		"SE is set in a WQE of a raw packet QP: it says that no ICRC is appended.",
 		"rdma-core and Linux mlx4_ib set it for raw Ethernet.",
 		"a SEND or LSO lacks it.",
+	},
+	[VMLX4_RULE_SQ_DMAC] = {
+		"sq-dmac",
+		"The destination MAC in the control segment, if there is one, is that of the\n"
+		"frame; with FL (force loopback) there is one.",
+		"rdma-core and Linux mlx4_en copy it from the frame, for the loopback of the card.",
+		"the two are compared; with FL also when the field is 0.",
 	},
 	[VMLX4_RULE_SQ_DS] = {
 		"sq-size",
@@ -73,12 +118,62 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"PRM: WQE format; rdma-core: the same in providers/mlx4.",
 		"the segments are walked up to the size.",
 	},
-	[VMLX4_RULE_SQ_DOORBELL] = {
-		"sq-doorbell",
-		"What is posted is announced by a doorbell.",
-		"rdma-core and DPDK ring after each post.",
-		"a WQE that the adapter owns lies unannounced for the grace period (with\n"
-		"--step: for two steps).",
+	[VMLX4_RULE_SQ_ZERO] = {
+		"sq-zero-length",
+		"An empty segment is encoded as 0x80000000: a byte count of 0 stands for 2^31.",
+		"rdma-core: providers/mlx4 does so for every segment.",
+		"a segment with the byte count 0.",
+	},
+	[VMLX4_RULE_SQ_INLINE] = {
+		"sq-inline",
+		"An inline segment ends within the 64-byte block it begins in.",
+		"rdma-core: providers/mlx4 starts a new segment at each block.",
+		"the segments are walked up to the size of the WQE.",
+	},
+	[VMLX4_RULE_SQ_INLINE_MIN] = {
+		"sq-inline-min",
+		"A frame that lies wholly inline has 17 bytes at least.",
+		"Linux mlx4_en pads it: MIN_PKT_LEN, a limit of the hardware.",
+		"the lengths of the inline segments are summed up.",
+	},
+	[VMLX4_RULE_LSO_HEADER] = {
+		"lso-header",
+		"The header of an LSO WQE is all headers of one unfragmented TCP packet, from\n"
+		"Ethernet on, and nothing else, and lies in the WQE.",
+		"Linux mlx4_en; DPDK wants all headers in the first segment.",
+		"the header is parsed (not if inner checksums are asked for) and measured.",
+	},
+	[VMLX4_RULE_LSO_MSS] = {
+		"lso-mss",
+		"The MSS of an LSO WQE is not 0.",
+		"Linux mlx4_en; the payload could not be cut. Deduced.",
+		"the LSO segment.",
+	},
+	[VMLX4_RULE_LSO_BLH] = {
+		"lso-blh",
+		"Bit 6 of dword 0 is set when the LSO segment has more than 64 bytes.",
+		"Linux mlx4_ib sets it then, mlx4_en always.",
+		"the LSO segment is measured.",
+	},
+	[VMLX4_RULE_LSO_LENGTH] = {
+		"lso-length",
+		"The payload of an LSO WQE is no longer than max_tso.",
+		"verbs: tso_caps; Linux: max_gso_sz of the device.",
+		"the segments are summed up.",
+	},
+	[VMLX4_RULE_SQ_WQE_FLIGHT] = {
+		"sq-wqe-in-flight",
+		"A WQE stays as it was posted until the CQE that covers it.",
+		"verbs: a work request belongs to the adapter until it completes.",
+		"a digest taken when the WQE is executed is compared when its CQE is about to be\n"
+		"written (see --completion-lag), and when the queue stops; not the fields of\n"
+		"BlueFlame.",
+	},
+	[VMLX4_RULE_SQ_BUFFER_FLIGHT] = {
+		"sq-buffer-in-flight",
+		"The bytes that a WQE sends stay as they are until the CQE that covers it.",
+		"verbs: buffers of a work request are the adapter's until it completes.",
+		"a digest of all of them, taken and compared as that of the WQE.",
 	},
 	[VMLX4_RULE_RQ_OVERRUN] = {
 		"rq-overrun",

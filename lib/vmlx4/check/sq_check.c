@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "../hca/internal.h"
+#include "flight.h"
+#include "sq_ring.h"
+#include "wqe_check.h"
 
 /*
  * Blocks this far ahead cannot belong to the WQE that the driver is writing
@@ -18,6 +21,7 @@
 #define DRAINS_PER_LOOK 32
 
 struct vmlx4_sq_check {
+	struct vmlx4_flight *flight; /* executed and not completed; or NULL */
 	bool rung;           /* a doorbell named the queue since the last WQE */
 	bool doubt;          /* seen once while idle: look again before it is said */
 	bool judged;         /* the idle position… */
@@ -60,11 +64,34 @@ digest(const uint8_t *block)
 }
 
 struct vmlx4_sq_check *
-vmlx4_sq_check_new(const struct vmlx4_qp *qp)
+vmlx4_sq_check_new(struct vmlx4_qp *qp)
 {
 	size_t blocks = ((size_t)qp->sq.wqe_cnt << qp->sq.stride_shift) / VMLX4_HW_CHUNK;
+	struct vmlx4_sq_check *check =
+		vmlx4_zalloc(sizeof(*check) + blocks * sizeof(check->executed[0]));
 
-	return vmlx4_zalloc(sizeof(struct vmlx4_sq_check) + blocks * sizeof(uint32_t));
+	if (check != NULL)
+		check->flight = vmlx4_flight_new(qp);
+	return check;
+}
+
+void
+vmlx4_sq_check_end(struct vmlx4_qp *qp)
+{
+	struct vmlx4_sq_check *check = qp->sq.check;
+
+	if (check == NULL)
+		return;
+	vmlx4_flight_end(qp);
+	vmlx4_flight_free(check->flight);
+	qp->sq.check = NULL;
+	free(check);
+}
+
+struct vmlx4_flight *
+vmlx4_sq_flight(const struct vmlx4_qp *qp)
+{
+	return qp->sq.check != NULL ? qp->sq.check->flight : NULL;
 }
 
 void
@@ -99,22 +126,6 @@ vmlx4_sq_check_backlog(struct vmlx4_qp *qp)
 		"%u or more of %u strides posted, %u must stay free", posted, sq->wqe_cnt, spare);
 }
 
-static void
-check_control(struct vmlx4_qp *qp, const uint8_t *wqe)
-{
-	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
-	uint32_t op = vmlx4_be32(wqe) & VMLX4_HW_OPCODE;
-	uint32_t dw1 = vmlx4_be32(wqe + 4), dw2 = vmlx4_be32(wqe + 8);
-
-	if ((dw1 & (VMLX4_HW_INS_CVLAN | VMLX4_HW_INS_SVLAN)) == 0 &&
-	    (dw1 >> 8) != 0 && (dw1 >> 8) != qp->qpn)
-		vmlx4_violation(adapter, VMLX4_RULE_SQ_DWORD1, "SQ", qp->qpn, qp->sq.ci,
-			"bytes 4..6 are %06x and no VLAN insertion is asked for", dw1 >> 8);
-	if ((op == VMLX4_HW_OP_SEND || op == VMLX4_HW_OP_LSO) && (dw2 & VMLX4_HW_SE) == 0)
-		vmlx4_violation(adapter, VMLX4_RULE_SQ_SE, "SQ", qp->qpn, qp->sq.ci,
-			"flags %#x lack SE: the card would append an ICRC", dw2);
-}
-
 bool
 vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 {
@@ -125,7 +136,7 @@ vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	uint32_t at, header_end = 0;
 	bool whole = true;
 
-	check_control(qp, wqe);
+	vmlx4_wqe_check(qp, wqe, size);
 	if ((vmlx4_be32(wqe) & VMLX4_HW_OPCODE) == VMLX4_HW_OP_LSO && size >= 32)
 		header_end = 20 + VMLX4_HW_LSO_HEADER(vmlx4_be32(wqe + 16));
 	for (at = 0; at < size; at += VMLX4_HW_CHUNK) {
@@ -143,6 +154,8 @@ vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	}
 	if (check != NULL)
 		check->rung = false;
+	if (whole)
+		vmlx4_flight_take(qp, wqe, size);
 	return whole;
 }
 

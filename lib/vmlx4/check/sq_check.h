@@ -15,7 +15,9 @@ struct vmlx4_qp;
 struct vmlx4_sq_check;
 
 /* State for a queue that goes to RTS; NULL without memory: then nothing is checked. */
-struct vmlx4_sq_check *vmlx4_sq_check_new(const struct vmlx4_qp *qp);
+struct vmlx4_sq_check *vmlx4_sq_check_new(struct vmlx4_qp *qp);
+/* The queue goes to RESET: what was executed completes, and all is forgotten. */
+void vmlx4_sq_check_end(struct vmlx4_qp *qp);
 
 /* A doorbell named this queue. */
 void vmlx4_sq_check_rung(struct vmlx4_qp *qp);

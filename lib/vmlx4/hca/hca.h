@@ -316,6 +316,7 @@ struct vmlx4_context {
 	int async_fd;          /* our end */
 	int async_read_fd;     /* our copy of the program's end */
 	bool ready;            /* GET_CONTEXT succeeded */
+	bool closing;          /* its objects go because the program closed it */
 	struct vmlx4_obj **by_handle;
 	uint32_t handle_room;  /* entries of by_handle */
 	uint32_t handle_hint;  /* no free entry below this one */

@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include "../check/check.h"
+#include "../check/flight.h"
 #include "../check/sq_check.h"
 #include "../fault/fault.h"
 #include "../profile.h"
@@ -140,6 +141,11 @@ bool vmlx4_cq_check_consumer(struct vmlx4_cq *cq);
 struct vmlx4_hw_cqe *vmlx4_cq_entry(const struct vmlx4_cq *cq, uint32_t index);
 /* All arms of a context, after the doorbell word arm. */
 void vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm);
+
+/* ---- sq.c ---- */
+
+/* The CQE of the WQE at a running index; false: the CQ is in error, or just ran over. */
+bool vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode);
 
 /* ---- rx_status.c ---- */
 

@@ -49,8 +49,7 @@ vmlx4_sq_reset(struct vmlx4_qp *qp)
 
 	if (sq_listed(sq))
 		TAILQ_REMOVE(&qp->obj.ctx->sqs, qp, sq_next);
-	free(sq->check);
-	sq->check = NULL;
+	vmlx4_sq_check_end(qp);
 	sq->ci = 0;
 	sq->live = false;
 	sq->error = false;
@@ -120,6 +119,7 @@ vmlx4_sq_error(struct vmlx4_qp *qp)
 		return;
 	if (!sq_listed(sq))
 		TAILQ_INSERT_TAIL(&qp->obj.ctx->sqs, qp, sq_next);
+	vmlx4_flight_end(qp);
 	sq->live = false;
 	sq->error = true;
 	sq_flush(qp);
@@ -127,8 +127,8 @@ vmlx4_sq_error(struct vmlx4_qp *qp)
 
 /* ---- execution ---- */
 
-static bool
-sq_complete(struct vmlx4_qp *qp, uint32_t opcode)
+bool
+vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 {
 	struct vmlx4_sq *sq = &qp->sq;
 	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(sq->cq);
@@ -137,9 +137,17 @@ sq_complete(struct vmlx4_qp *qp, uint32_t opcode)
 		return false;
 	memset(cqe, 0, offsetof(struct vmlx4_hw_cqe, owner_op));
 	cqe->vlan_qpn = htobe32(qp->qpn);
-	cqe->wqe_index = htobe16((uint16_t)sq->ci);
+	cqe->wqe_index = htobe16((uint16_t)index);
 	vmlx4_cq_commit(sq->cq, cqe, (uint8_t)opcode | VMLX4_HW_CQE_SEND);
 	return true;
+}
+
+static inline bool
+sq_complete(struct vmlx4_qp *qp, uint32_t opcode)
+{
+	if (unlikely(qp->sq.check != NULL) && vmlx4_flight_hold(qp, qp->sq.ci, opcode))
+		return true;
+	return vmlx4_sq_write_cqe(qp, qp->sq.ci, opcode);
 }
 
 /* The QP goes to the error state, and with it its other queue. */
@@ -148,6 +156,7 @@ sq_fault(struct vmlx4_qp *qp, uint32_t dw0, uint32_t strides, uint8_t syndrome)
 {
 	struct vmlx4_sq *sq = &qp->sq;
 
+	vmlx4_flight_end(qp);
 	sq->port->stats.tx_errors++;
 	if ((dw0 & VMLX4_HW_NEC) == 0)
 		vmlx4_cq_write_error(sq->cq, qp->qpn, true, (uint16_t)sq->ci, syndrome);
@@ -219,15 +228,19 @@ sq_lso(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size,
 	uint32_t payload = 16 + ((4 + length + 15) & ~15u);
 
 	if (length < 14 || 20 + length > size)
-		payload = size + 1; /* which the gathering refuses */
+		return VMLX4_HW_SYN_LOC_QP_OP;
 	if (payload > 64 && (vmlx4_be32(wqe) & VMLX4_HW_BLH) == 0 &&
 	    vmlx4_unknowns(qp->obj.ctx->adapter)->tx_lso_needs_blh != 0)
 		return VMLX4_HW_SYN_LOC_QP_OP;
 	vmlx4_gather(qp, wqe, payload, size, g);
 	if (g->syndrome != 0)
 		return g->syndrome;
-	if (g->length > qp->obj.ctx->adapter->profile->max_tso)
+	if (g->length > qp->obj.ctx->adapter->profile->max_tso) {
+		vmlx4_violation(qp->obj.ctx->adapter, VMLX4_RULE_LSO_LENGTH, "SQ", qp->qpn,
+			qp->sq.ci, "%u bytes to be cut, the card takes %u", g->length,
+			qp->obj.ctx->adapter->profile->max_tso);
 		return VMLX4_HW_SYN_LOC_LEN;
+	}
 	memcpy(header, wqe + 20, length);
 	return vmlx4_tx_lso(qp->sq.port, header, length, g, VMLX4_HW_LSO_MSS(dw), ask);
 }
@@ -257,9 +270,6 @@ sq_execute(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t dw0, uint32_t size)
 	case VMLX4_HW_OP_LSO:
 		return sq_lso(qp, wqe, size, &ask, &g);
 	default:
-		vmlx4_violation(qp->obj.ctx->adapter, VMLX4_RULE_SQ_DS, "SQ", qp->qpn,
-			qp->sq.ci, "opcode %#x is none of a raw packet queue",
-			dw0 & VMLX4_HW_OPCODE);
 		return VMLX4_HW_SYN_LOC_QP_OP;
 	}
 }

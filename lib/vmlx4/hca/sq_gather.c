@@ -3,11 +3,11 @@
 #include "internal.h"
 
 static void
-malformed(struct vmlx4_qp *qp, struct vmlx4_gather *g, uint32_t at, uint32_t dword,
-	const char *what)
+malformed(struct vmlx4_qp *qp, struct vmlx4_gather *g, enum vmlx4_rule rule, uint32_t at,
+	uint32_t dword, const char *what)
 {
 	g->syndrome = VMLX4_HW_SYN_LOC_QP_OP;
-	vmlx4_violation(qp->obj.ctx->adapter, VMLX4_RULE_SQ_DS, "SQ", qp->qpn, qp->sq.ci,
+	vmlx4_violation(qp->obj.ctx->adapter, rule, "SQ", qp->qpn, qp->sq.ci,
 		"segment %#x at byte %u: %s", dword, at, what);
 }
 
@@ -30,9 +30,11 @@ gather_inline(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t at, uint32_t end
 	uint32_t room = VMLX4_HW_CHUNK - at % VMLX4_HW_CHUNK - 4;
 
 	if (size > VMLX4_HW_MAX_INLINE || size > room)
-		malformed(qp, g, at, header, "inline data crosses a 64-byte boundary");
+		malformed(qp, g, VMLX4_RULE_SQ_INLINE, at, header,
+			"inline data crosses a 64-byte boundary");
 	else if (at + 4 + size > end)
-		malformed(qp, g, at, header, "inline data ends behind the WQE");
+		malformed(qp, g, VMLX4_RULE_SQ_DS, at, header,
+			"inline data ends behind the WQE");
 	else
 		add(g, wqe + at + 4, size);
 	return (4 + size + 15) & ~15u;
@@ -47,8 +49,11 @@ gather_pointer(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t at,
 	uint64_t addr = (uint64_t)vmlx4_be32(wqe + at + 8) << 32 | vmlx4_be32(wqe + at + 12);
 	const uint8_t *base;
 
-	if (size == 0)
-		size = 0x80000000u; /* as the card reads it */
+	if (unlikely(size == 0)) {
+		malformed(qp, g, VMLX4_RULE_SQ_ZERO, at, size, "stands for 2^31 bytes");
+		g->syndrome = VMLX4_HW_SYN_LOC_PROT;
+		return;
+	}
 	base = vmlx4_mr_lookup(adapter, qp->pd, lkey, addr, size, 0);
 	if (likely(base != NULL && size < 0x80000000u - g->length)) {
 		add(g, base, size);
@@ -70,7 +75,7 @@ vmlx4_gather(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t offset,
 	g->length = 0;
 	g->syndrome = 0;
 	if (offset > size)
-		malformed(qp, g, offset, 0, "begins behind the WQE");
+		malformed(qp, g, VMLX4_RULE_SQ_DS, offset, 0, "begins behind the WQE");
 	while (at < size && g->syndrome == 0) {
 		if (vmlx4_be32(wqe + at) & VMLX4_HW_INLINE) {
 			at += gather_inline(qp, wqe, at, size, g);

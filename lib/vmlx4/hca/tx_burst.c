@@ -15,7 +15,6 @@
 struct gleaned {
 	struct vmlx4_burst frames;
 	uint32_t signaled;   /* bit i: the i-th WQE wants a CQE */
-	bool torn;
 };
 _Static_assert(VMLX4_BURST <= 32, "a bit per WQE");
 
@@ -34,7 +33,7 @@ is_plain(const uint8_t *wqe, uint32_t owner)
 
 /* Read plain WQEs from the head on; the queue's index is behind them afterwards. */
 static inline __attribute__((always_inline)) void
-glean(struct vmlx4_qp *qp, unsigned int budget, bool strict, struct gleaned *out)
+glean(struct vmlx4_qp *qp, unsigned int budget, struct gleaned *out)
 {
 	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
 	const struct vmlx4_pd *pd = qp->pd;
@@ -66,12 +65,6 @@ glean(struct vmlx4_qp *qp, unsigned int budget, bool strict, struct gleaned *out
 			be64toh(seg->addr), length, 0);
 		if (unlikely(frame == NULL))
 			break;
-		if (strict) {
-			sq->ci = index; /* which a report shows */
-			out->torn = !vmlx4_sq_check_wqe(qp, wqe, 32);
-			if (unlikely(out->torn))
-				break;
-		}
 		__builtin_prefetch(frame);
 		out->frames.frame[n] = frame;
 		out->frames.length[n] = length;
@@ -102,6 +95,25 @@ touch(const struct vmlx4_burst *burst)
 	}
 }
 
+/* False: what is from the first torn WQE on is no longer part of the burst. */
+static bool
+check_burst(struct vmlx4_qp *qp, struct gleaned *burst)
+{
+	struct vmlx4_sq *sq = &qp->sq;
+	uint32_t first = sq->ci, n;
+
+	for (n = 0; n < burst->frames.count; n++) {
+		sq->ci = first + n; /* which a report shows */
+		if (vmlx4_sq_check_wqe(qp, sq->buf + ((size_t)(sq->ci & (sq->wqe_cnt - 1)) <<
+		    sq->stride_shift), 32))
+			continue;
+		burst->frames.count = n;
+		burst->signaled &= (1u << n) - 1;
+		return false;
+	}
+	return true;
+}
+
 /* One by one: the CQ is special, or filled up meanwhile. */
 static void
 complete_general(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
@@ -127,6 +139,8 @@ complete(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 	struct vmlx4_cq_writer writer;
 	uint64_t qpn = vmlx4_cqe_pair(qp->qpn, 0);
 
+	if (unlikely(qp->sq.check != NULL))
+		signaled = vmlx4_flight_hold_burst(qp, first, signaled);
 	if (unlikely(qp->sq.cq->timestamps || qp->sq.cq->error ||
 	    qp->sq.cq->room < (uint32_t)__builtin_popcount(signaled))) {
 		complete_general(qp, first, signaled);
@@ -165,16 +179,16 @@ vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn
 		return 0;
 	if (budget > VMLX4_BURST)
 		budget = VMLX4_BURST;
-	burst.torn = false;
-	if (unlikely(strict))
-		glean(qp, budget, true, &burst);
-	else
-		glean(qp, budget, false, &burst);
-	*torn = burst.torn;
+	glean(qp, budget, &burst);
 	if (burst.frames.count == 0)
 		return 0;
 	qp->sq.ci = first;
 	touch(&burst.frames);
+	if (unlikely(strict)) {
+		*torn = !check_burst(qp, &burst);
+		if (burst.frames.count == 0)
+			return 0;
+	}
 	qp->sq.ci = first + burst.frames.count;
 	port->wire->ops->send_burst(port->wire, &burst.frames);
 	count_sent(port, &burst.frames);

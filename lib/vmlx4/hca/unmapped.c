@@ -241,6 +241,7 @@ vmlx4_unmapped(struct vmlx4_adapter *adapter, uint64_t addr, bool write)
 	if (burst != NULL)
 		vmlx4_guarded(adapter, settle_run, burst);
 	adapter->rx_burst = burst;
+	vmlx4_flight_forget(adapter);
 	vmlx4_guarded(adapter, unmapped_run, &fault);
 }
 

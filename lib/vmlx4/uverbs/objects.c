@@ -158,6 +158,7 @@ vmlx4_obj_release_all(struct vmlx4_context *ctx)
 {
 	struct vmlx4_obj *obj;
 
+	ctx->closing = true;
 	while ((obj = TAILQ_FIRST(&ctx->objs)) != NULL)
 		obj_release(obj);
 	free(ctx->by_handle);

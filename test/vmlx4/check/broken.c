@@ -45,6 +45,12 @@ ring(struct broken *b)
 }
 
 void
+later(struct broken *b, uint64_t ns)
+{
+	b->card.adapter->time.stepped += ns;
+}
+
+void
 receive(struct broken *b)
 {
 	vmlx4_port_receive(&b->card.adapter->ports[1], frame_udp4, sizeof(frame_udp4));

@@ -25,6 +25,8 @@ void broken_free(struct broken *b);
 void step(struct broken *b);
 /* Ring the send doorbell and run the engine, without the look at idle queues. */
 void ring(struct broken *b);
+/* So much time passes. */
+void later(struct broken *b, uint64_t ns);
 /* A frame of 60 bytes arrives at the receive queue. */
 void receive(struct broken *b);
 

@@ -84,6 +84,8 @@ every_option(void **state)
 	assert_int_equal(options.cqe_size, 32);
 	assert_true(options.deny_open);
 	assert_int_equal(options.mtu, 9000);
+	good("completion-lag=7");
+	assert_int_equal(options.completion_lag_ns, 7000);
 	good("seed=0xffffffffffffffff trace=/tmp/t trace-snaplen=0 trace-raw");
 	assert_true(options.seed == UINT64_MAX);
 	assert_string_equal(options.trace_file, "/tmp/t");
@@ -244,6 +246,8 @@ bad_options(void **state)
 	bad("cqe=128", "cqe", "128", "32 or 64");
 	bad("mtu=45", "mtu", "45", "46 to 9900");
 	bad("mtu=9901", "mtu", "9901", "46 to 9900");
+	bad("completion-lag=-1", "completion-lag", "-1", "give a number");
+	bad("completion-lag=1000001", "completion-lag", "1000001", "to 1000000");
 	bad("seed=", "seed", "\"\"", "give a number");
 	bad("seed=-1", "seed", "-1", "give a number");
 	bad("seed=18446744073709551616", "seed", "1844", "give a number");
