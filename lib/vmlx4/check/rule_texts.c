@@ -107,10 +107,9 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_SQ_DMAC] = {
 		"sq-dmac",
-		"The destination MAC in the control segment, if there is one, is that of the\n"
-		"frame; with FL (force loopback) there is one.",
+		"The destination MAC in the control segment, if there is one, is that of the frame.",
 		"rdma-core and Linux mlx4_en copy it from the frame, for the loopback of the card.",
-		"the two are compared; with FL also when the field is 0.",
+		"the two are compared, unless the field is 0.",
 	},
 	[VMLX4_RULE_SQ_DS] = {
 		"sq-size",

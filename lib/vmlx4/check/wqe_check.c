@@ -89,8 +89,7 @@ check_dmac(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t op, uint32_t size)
 	static const uint8_t none[6];
 	const uint8_t *frame;
 
-	if (memcmp(wqe + 8, none, 2) == 0 && memcmp(wqe + 12, none, 4) == 0 &&
-	    (vmlx4_be32(wqe + 8) & VMLX4_HW_FL) == 0)
+	if (memcmp(wqe + 8, none, 2) == 0 && memcmp(wqe + 12, none, 4) == 0)
 		return;
 	frame = frame_start(qp, wqe, op, size);
 	if (frame == NULL || (memcmp(wqe + 8, frame, 2) == 0 &&

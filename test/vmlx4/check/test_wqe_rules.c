@@ -155,19 +155,6 @@ test_dmac(void **state)
 	reported(b, VMLX4_RULE_SQ_DMAC);
 }
 
-/* To be looped back in any case, and no address to find a receiver by. */
-static void
-test_dmac_force_loopback(void **state)
-{
-	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
-
-	(void)state;
-	b->card.arena[0] = 0x02;
-	card_post(b->sq, 0, 0x0f, b->card.arena, 60);
-	ring(b);
-	reported(b, VMLX4_RULE_SQ_DMAC);
-}
-
 static void
 test_zero_length(void **state)
 {
@@ -325,7 +312,6 @@ main(void)
 		cmocka_unit_test(test_tunnel),
 		cmocka_unit_test(test_cqe_bits),
 		cmocka_unit_test(test_dmac),
-		cmocka_unit_test(test_dmac_force_loopback),
 		cmocka_unit_test(test_zero_length),
 		cmocka_unit_test(test_inline_crosses_block),
 		cmocka_unit_test(test_inline_min),
