@@ -21,6 +21,7 @@
 
 #include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_flow_driver.h>
 #include <rte_power_intrinsics.h>
 #include <rte_rwlock.h>
 #include <rte_spinlock.h>
@@ -86,6 +87,12 @@ struct mdv_rule {
 };
 TAILQ_HEAD(mdv_rule_list, mdv_rule);
 
+/* ---- the application's rules (mlx4dv_flow.c) ---- */
+
+TAILQ_HEAD(mdv_flow_list, rte_flow);
+struct mdv_flow_target;
+TAILQ_HEAD(mdv_flow_target_list, mdv_flow_target);
+
 /* ---- RSS (mlx4dv_rss.c) ---- */
 
 /* An RSS QP and the table that it spreads over. */
@@ -102,7 +109,7 @@ struct mdv_rss {
 	struct ibv_wq **wqs;      /* by table entry */
 	uint32_t nb_wqs;          /* created so far */
 	struct mdv_rss_qp base, tcp, udp;
-	struct mdv_rss_qp parked; /* without rules: keeps WQs up that no other QP uses */
+	struct mdv_rss_qp holder; /* without rules: keeps WQs up that no other QP uses */
 };
 
 /* ---- a port ---- */
@@ -147,7 +154,10 @@ struct mdv_priv {
 	struct rte_ether_addr *mc;
 	uint32_t nb_mc;
 	bool promisc, allmulti;
+	bool isolated;            /* only the application's flow rules bring frames */
 	struct mdv_rule_list rules;
+	struct mdv_flow_list flows;
+	struct mdv_flow_target_list flow_targets;
 
 	struct mdv_rss rss;
 	bool started;
@@ -266,6 +276,12 @@ int mdv_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *ret
 int mdv_rules_sync(struct mdv_priv *priv);
 int mdv_rules_renew(struct mdv_priv *priv);
 void mdv_rules_flush(struct mdv_priv *priv);
+
+/* mlx4dv_flow.c */
+int mdv_flows_start(struct mdv_priv *priv);
+void mdv_flows_stop(struct mdv_priv *priv);
+void mdv_flows_free(struct mdv_priv *priv);
+int mdv_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
 
 /* mlx4dv_mac.c */
 int mdv_mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t idx,

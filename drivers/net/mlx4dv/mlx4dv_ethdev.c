@@ -83,6 +83,7 @@ mdv_dev_stop(struct rte_eth_dev *dev)
 	/* Waits for a recovery in progress; none begins once started is false. */
 	mdv_watchdog_stop(priv);
 	mdv_rx_intr_stop(priv);
+	mdv_flows_stop(priv);
 	mdv_rules_flush(priv);
 	mdv_rss_stop(priv);
 	mdv_rxqs_stop(dev);
@@ -165,7 +166,9 @@ mdv_dev_start(struct rte_eth_dev *dev)
 	if (ret != 0)
 		goto fail;
 	priv->started = true;
-	ret = mdv_rules_sync(priv);
+	ret = mdv_flows_start(priv);
+	if (ret == 0)
+		ret = mdv_rules_sync(priv);
 	if (ret != 0)
 		goto fail;
 	set_states(dev, true);
@@ -206,6 +209,7 @@ mdv_dev_close(struct rte_eth_dev *dev)
 		release_all(dev);
 		mdv_port_close(priv);
 	}
+	mdv_flows_free(priv);
 	free(priv->mc);
 	priv->mc = NULL;
 	priv->nb_mc = 0;
@@ -241,7 +245,8 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 
 	info->if_index = priv->ifindex;
 	/* An RX queue set up anew would be another number than the RSS table has. */
-	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
+	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP |
+		RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
 	info->min_mtu = MDV_MIN_MTU;
 	info->max_mtu = MDV_MAX_MTU;
 	info->min_rx_bufsize = 64;
@@ -361,6 +366,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rx_queue_intr_enable = mdv_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mdv_rx_queue_intr_disable,
 	.get_monitor_addr = mdv_get_monitor_addr,
+	.flow_ops_get = mdv_flow_ops_get,
 	.vlan_offload_set = mdv_vlan_offload_set,
 	.vlan_strip_queue_set = mdv_vlan_strip_queue_set,
 	.read_clock = mdv_read_clock,

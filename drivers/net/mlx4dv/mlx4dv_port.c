@@ -294,6 +294,8 @@ init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, un
 	strlcpy(priv->ibname, ibname, sizeof(priv->ibname));
 	rte_spinlock_init(&priv->lock);
 	TAILQ_INIT(&priv->rules);
+	TAILQ_INIT(&priv->flows);
+	TAILQ_INIT(&priv->flow_targets);
 	dev->data->dev_private = priv;
 	dev->data->dev_flags = RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	dev->dev_ops = &mdv_dev_ops;

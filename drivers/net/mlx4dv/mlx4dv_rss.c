@@ -18,6 +18,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rss.h"
 
 /* The key of Microsoft's RSS specification, which documents and tools know. */
 const uint8_t mdv_rss_default_key[MDV_RSS_KEY_LEN] = {
@@ -27,18 +28,6 @@ const uint8_t mdv_rss_default_key[MDV_RSS_KEY_LEN] = {
 	0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c,
 	0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
-
-#define RSS_IPV4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER)
-#define RSS_IPV6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
-#define RSS_TCP4 RTE_ETH_RSS_NONFRAG_IPV4_TCP
-#define RSS_UDP4 RTE_ETH_RSS_NONFRAG_IPV4_UDP
-#define RSS_TCP6 RTE_ETH_RSS_NONFRAG_IPV6_TCP
-#define RSS_UDP6 RTE_ETH_RSS_NONFRAG_IPV6_UDP
-
-#define HASH_IPV4 (IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4)
-#define HASH_IPV6 (IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6)
-#define HASH_TCP (IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP)
-#define HASH_UDP (IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP)
 
 uint64_t
 mdv_rss_offloads(void)
@@ -120,11 +109,11 @@ to_state(const struct mdv_priv *priv, struct ibv_qp *qp, enum ibv_qp_state state
 }
 
 static struct ibv_rwq_ind_table *
-create_table(struct mdv_priv *priv, uint32_t entries)
+create_table(struct mdv_priv *priv, uint32_t first, uint32_t entries)
 {
 	struct ibv_rwq_ind_table_init_attr attr = {
 		.log_ind_tbl_size = rte_log2_u32(entries),
-		.ind_tbl = priv->rss.wqs,
+		.ind_tbl = &priv->rss.wqs[first],
 	};
 	struct ibv_rwq_ind_table *table = ibv_create_rwq_ind_table(priv->ctx, &attr);
 
@@ -134,9 +123,9 @@ create_table(struct mdv_priv *priv, uint32_t entries)
 	return table;
 }
 
-/* A QP over the first entries of the WQ table, ready to receive. */
-static int
-create_rss_qp(struct mdv_priv *priv, struct mdv_rss_qp *rss, uint32_t entries, uint64_t fields)
+int
+mdv_rss_qp_create(struct mdv_priv *priv, struct mdv_rss_qp *rss, uint32_t first, uint32_t entries,
+	uint64_t fields, const uint8_t *key)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RAW_PACKET,
@@ -146,13 +135,13 @@ create_rss_qp(struct mdv_priv *priv, struct mdv_rss_qp *rss, uint32_t entries, u
 		.rx_hash_conf = {
 			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 			.rx_hash_key_len = MDV_RSS_KEY_LEN,
-			.rx_hash_key = priv->rss.key,
+			.rx_hash_key = (uint8_t *)(uintptr_t)key,
 			.rx_hash_fields_mask = fields,
 		},
 	};
 	int ret;
 
-	rss->table = create_table(priv, entries);
+	rss->table = create_table(priv, first, entries);
 	if (rss->table == NULL)
 		return errno != 0 ? -errno : -ENOMEM;
 	rss->entries = entries;
@@ -168,8 +157,8 @@ create_rss_qp(struct mdv_priv *priv, struct mdv_rss_qp *rss, uint32_t entries, u
 	return ret != 0 ? ret : to_state(priv, rss->qp, IBV_QPS_RTR);
 }
 
-static void
-destroy_rss_qp(struct mdv_priv *priv, struct mdv_rss_qp *rss)
+void
+mdv_rss_qp_destroy(struct mdv_priv *priv, struct mdv_rss_qp *rss)
 {
 	if (rss->qp != NULL && ibv_destroy_qp(rss->qp) != 0)
 		MDV_PLOG(priv, WARNING, "ibv_destroy_qp(RSS) failed: %s", strerror(errno));
@@ -226,6 +215,29 @@ plan(uint64_t hf, struct rss_plan *p)
 	plan_class(hf, RSS_UDP4, p->base, HASH_UDP, &p->udp, &p->udp_rule);
 }
 
+static bool
+whole_table(const struct mdv_rss *rss, const struct mdv_rss_qp *one)
+{
+	return one->qp != NULL && one->entries == rss->entries;
+}
+
+/*
+ * The kernel resets a WQ with the last QP that uses it, under the driver and its
+ * rings. QPs of flow rules come and go: one QP uses all WQs from start to stop, if
+ * need be without a rule of its own.
+ */
+static int
+hold_all(struct mdv_priv *priv)
+{
+	struct mdv_rss *rss = &priv->rss;
+
+	if (whole_table(rss, &rss->base) || whole_table(rss, &rss->tcp) ||
+	    whole_table(rss, &rss->udp))
+		return 0;
+	return mdv_rss_qp_create(priv, &rss->holder, 0, rss->entries, HASH_IPV4 | HASH_IPV6,
+		rss->key);
+}
+
 int
 mdv_rss_start(struct mdv_priv *priv)
 {
@@ -237,55 +249,40 @@ mdv_rss_start(struct mdv_priv *priv)
 		return 0;
 	plan(rss->hf, &p);
 	/* Without a hash the table has one entry; the kernel insists on some fields. */
-	ret = create_rss_qp(priv, &rss->base, p.base != 0 ? rss->entries : 1,
-			    p.base != 0 ? p.base : HASH_IPV4 | HASH_IPV6);
+	ret = mdv_rss_qp_create(priv, &rss->base, 0, p.base != 0 ? rss->entries : 1,
+		p.base != 0 ? p.base : HASH_IPV4 | HASH_IPV6, rss->key);
 	if (ret == 0 && p.tcp_rule && rss->entries > 1)
-		ret = create_rss_qp(priv, &rss->tcp, rss->entries, p.tcp);
+		ret = mdv_rss_qp_create(priv, &rss->tcp, 0, rss->entries, p.tcp, rss->key);
 	if (ret == 0 && p.udp_rule && rss->entries > 1)
-		ret = create_rss_qp(priv, &rss->udp, rss->entries, p.udp);
-	return ret;
+		ret = mdv_rss_qp_create(priv, &rss->udp, 0, rss->entries, p.udp, rss->key);
+	return ret != 0 ? ret : hold_all(priv);
 }
 
 void
 mdv_rss_stop(struct mdv_priv *priv)
 {
-	destroy_rss_qp(priv, &priv->rss.tcp);
-	destroy_rss_qp(priv, &priv->rss.udp);
-	destroy_rss_qp(priv, &priv->rss.base);
-	destroy_rss_qp(priv, &priv->rss.parked);
+	mdv_rss_qp_destroy(priv, &priv->rss.tcp);
+	mdv_rss_qp_destroy(priv, &priv->rss.udp);
+	mdv_rss_qp_destroy(priv, &priv->rss.base);
+	mdv_rss_qp_destroy(priv, &priv->rss.holder);
 }
 
 /* ---- change while the port runs ---- */
 
-/* A QP over the whole table, or NULL. */
-static struct mdv_rss_qp *
-whole_table(struct mdv_rss *rss)
-{
-	struct mdv_rss_qp *const qps[] = { &rss->base, &rss->tcp, &rss->udp, &rss->parked };
-	unsigned int i;
-
-	for (i = 0; i < RTE_DIM(qps); i++)
-		if (qps[i]->qp != NULL && qps[i]->entries == rss->entries)
-			return qps[i];
-	return NULL;
-}
-
 /*
  * The hash of a QP is fixed: make new QPs on the same WQs, lead the rules there,
- * let the old ones go. A WQ must not be without a QP in between, nor stay without
- * one: the kernel would reset it under the driver.
+ * let the old ones go.
  */
 static int
 replace_qps(struct mdv_priv *priv, struct mdv_rss *old)
 {
 	struct mdv_rss *rss = &priv->rss;
-	struct mdv_rss_qp *held;
 	int ret;
 
 	memset(&rss->base, 0, sizeof(rss->base));
 	memset(&rss->tcp, 0, sizeof(rss->tcp));
 	memset(&rss->udp, 0, sizeof(rss->udp));
-	memset(&rss->parked, 0, sizeof(rss->parked));
+	memset(&rss->holder, 0, sizeof(rss->holder));
 	ret = mdv_rss_start(priv);
 	if (ret == 0)
 		ret = mdv_rules_renew(priv);
@@ -293,15 +290,10 @@ replace_qps(struct mdv_priv *priv, struct mdv_rss *old)
 		mdv_rss_stop(priv);
 		return ret;
 	}
-	held = whole_table(old);
-	if (whole_table(rss) == NULL && held != NULL) {
-		rss->parked = *held;
-		memset(held, 0, sizeof(*held));
-	}
-	destroy_rss_qp(priv, &old->tcp);
-	destroy_rss_qp(priv, &old->udp);
-	destroy_rss_qp(priv, &old->base);
-	destroy_rss_qp(priv, &old->parked);
+	mdv_rss_qp_destroy(priv, &old->tcp);
+	mdv_rss_qp_destroy(priv, &old->udp);
+	mdv_rss_qp_destroy(priv, &old->base);
+	mdv_rss_qp_destroy(priv, &old->holder);
 	return 0;
 }
 

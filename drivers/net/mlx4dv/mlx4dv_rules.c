@@ -17,6 +17,7 @@
 #include <ethdev_driver.h>
 
 #include "mlx4dv.h"
+#include "mlx4dv_flow.h"
 #include "mlx4dv_log.h"
 
 #define PRIORITY_BASE 0xfff
@@ -33,16 +34,8 @@ static const char *const kind_names[] = {
 
 /* ---- verbs ---- */
 
-/* The specs follow the attribute in memory, without padding. */
-struct flow_request {
-	struct ibv_flow_attr attr;
-	struct ibv_flow_spec_eth eth;
-	struct ibv_flow_spec_ipv4 ipv4;
-	struct ibv_flow_spec_tcp_udp l4;
-};
-
 static void
-add_class(struct flow_request *req, enum ibv_flow_spec_type l4)
+add_class(struct mdv_flow_request *req, enum ibv_flow_spec_type l4)
 {
 	/* Empty masks: any address, any port. */
 	req->ipv4 = (struct ibv_flow_spec_ipv4){
@@ -55,7 +48,7 @@ add_class(struct flow_request *req, enum ibv_flow_spec_type l4)
 }
 
 static void
-add_eth(struct flow_request *req, const struct rte_ether_addr *mac)
+add_eth(struct mdv_flow_request *req, const struct rte_ether_addr *mac)
 {
 	req->eth = (struct ibv_flow_spec_eth){
 		.type = IBV_FLOW_SPEC_ETH, .size = sizeof(req->eth),
@@ -63,11 +56,11 @@ add_eth(struct flow_request *req, const struct rte_ether_addr *mac)
 	memcpy(req->eth.val.dst_mac, mac, sizeof(req->eth.val.dst_mac));
 	memset(req->eth.mask.dst_mac, 0xff, sizeof(req->eth.mask.dst_mac));
 	req->attr.num_of_specs = 1;
-	req->attr.size = offsetof(struct flow_request, ipv4);
+	req->attr.size = offsetof(struct mdv_flow_request, ipv4);
 }
 
 static struct ibv_qp *
-build_request(const struct mdv_priv *priv, const struct mdv_rule *rule, struct flow_request *req)
+build_request(const struct mdv_priv *priv, const struct mdv_rule *rule, struct mdv_flow_request *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->attr.port = (uint8_t)priv->port;
@@ -96,29 +89,10 @@ build_request(const struct mdv_priv *priv, const struct mdv_rule *rule, struct f
 	return NULL;
 }
 
-static const char *
-flow_hint(int err)
-{
-	switch (err) {
-	case EOPNOTSUPP:
-	case ENOSYS:
-	case ENXIO:
-		return "; device-managed flow steering is off: load mlx4_core with "
-		       "log_num_mgm_entry_size=-1 (/etc/modprobe.d)";
-	case EPERM:
-		return "; give the process CAP_NET_RAW";
-	case ENOMEM:
-	case ENOSPC:
-		return "; the adapter's table is full: use fewer addresses";
-	default:
-		return "";
-	}
-}
-
 static int
 create_flow(const struct mdv_priv *priv, struct mdv_rule *rule)
 {
-	struct flow_request req;
+	struct mdv_flow_request req;
 	struct ibv_qp *qp = build_request(priv, rule, &req);
 	int err;
 
@@ -128,7 +102,7 @@ create_flow(const struct mdv_priv *priv, struct mdv_rule *rule)
 	err = errno != 0 ? errno : EIO;
 	MDV_PLOG(priv, ERR, "ibv_create_flow(%s rule for " RTE_ETHER_ADDR_PRT_FMT ") failed: "
 		 "%s%s", kind_names[rule->kind], RTE_ETHER_ADDR_BYTES(&rule->mac), strerror(err),
-		 flow_hint(err));
+		 mdv_flow_hint(err));
 	return err == ENOMEM ? -ENOSPC : -err;
 }
 
@@ -216,6 +190,13 @@ want_all(struct mdv_priv *priv)
 	return ret;
 }
 
+static void
+flush(const struct mdv_priv *priv, struct mdv_rule_list *rules)
+{
+	while (!TAILQ_EMPTY(rules))
+		remove_rule(priv, rules, TAILQ_FIRST(rules));
+}
+
 /* Make the rules in place those that the port's state calls for, or change none. */
 int
 mdv_rules_sync(struct mdv_priv *priv)
@@ -225,6 +206,10 @@ mdv_rules_sync(struct mdv_priv *priv)
 
 	if (!priv->started || priv->rss.base.qp == NULL)
 		return 0;
+	if (priv->isolated) {
+		flush(priv, &priv->rules);
+		return 0;
+	}
 	TAILQ_FOREACH(rule, &priv->rules, next) {
 		rule->wanted = false;
 		rule->fresh = false;
@@ -236,13 +221,6 @@ mdv_rules_sync(struct mdv_priv *priv)
 			remove_rule(priv, &priv->rules, rule);
 	}
 	return ret;
-}
-
-static void
-flush(const struct mdv_priv *priv, struct mdv_rule_list *rules)
-{
-	while (!TAILQ_EMPTY(rules))
-		remove_rule(priv, rules, TAILQ_FIRST(rules));
 }
 
 /*

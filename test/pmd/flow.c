@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Flow rules: where frames go, what is refused, and what a restart keeps. */
+
+#include <netinet/in.h>
+
+#include <rte_flow.h>
+
+#include "harness.h"
+
+#define QUEUES 4
+
+static uint8_t rss_key[40];
+
+__attribute__((constructor)) static void
+fill_key(void)
+{
+	struct rng rng = { 77 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rss_key); i++)
+		rss_key[i] = rng_next(&rng);
+}
+
+static struct port_conf
+flow_conf(struct rte_mempool *pool, uint16_t queues)
+{
+	struct port_conf conf = port_conf(pool);
+
+	conf.rxq = queues;
+	conf.rxd = 64;
+	conf.promiscuous = false;
+	conf.eth.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	/* By default all goes to queue 0: what a rule does stands out. */
+	conf.eth.rx_adv_conf.rss_conf.rss_hf = 0;
+	return conf;
+}
+
+/* ---- a rule in one place ---- */
+
+struct rule {
+	struct rte_flow_attr attr;
+	struct rte_flow_item pattern[5];
+	struct rte_flow_action actions[3];
+	struct rte_flow_item_eth eth, eth_mask;
+	struct rte_flow_item_vlan vlan, vlan_mask;
+	struct rte_flow_item_ipv4 ip, ip_mask;
+	struct rte_flow_item_udp l4, l4_mask; /* the ports of TCP lie alike */
+	struct rte_flow_item_tcp tcp, tcp_mask;
+	struct rte_flow_action_queue queue;
+	struct rte_flow_action_rss rss;
+	uint16_t queues[16];
+	unsigned int items;
+};
+
+static void
+rule_begin(struct rule *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->attr.ingress = 1;
+	r->actions[0].type = RTE_FLOW_ACTION_TYPE_DROP;
+}
+
+static struct rte_flow_item *
+rule_item(struct rule *r, enum rte_flow_item_type type, const void *spec, const void *mask)
+{
+	r->pattern[r->items] = (struct rte_flow_item){ .type = type, .spec = spec, .mask = mask };
+	return &r->pattern[r->items++];
+}
+
+static void
+rule_eth(struct rule *r, const uint8_t dst[6])
+{
+	if (dst != NULL) {
+		memcpy(&r->eth.dst, dst, 6);
+		memset(&r->eth_mask.dst, 0xff, 6);
+	}
+	rule_item(r, RTE_FLOW_ITEM_TYPE_ETH, dst != NULL ? &r->eth : NULL,
+		dst != NULL ? &r->eth_mask : NULL);
+}
+
+static void
+rule_vlan(struct rule *r, uint16_t vid)
+{
+	r->vlan.tci = htobe16(vid);
+	r->vlan_mask.tci = htobe16(0xfff);
+	rule_item(r, RTE_FLOW_ITEM_TYPE_VLAN, &r->vlan, &r->vlan_mask);
+}
+
+static void
+rule_ipv4(struct rule *r, uint32_t src, uint32_t dst)
+{
+	r->ip.hdr.src_addr = htobe32(src);
+	r->ip.hdr.dst_addr = htobe32(dst);
+	r->ip_mask.hdr.src_addr = src != 0 ? UINT32_MAX : 0;
+	r->ip_mask.hdr.dst_addr = dst != 0 ? UINT32_MAX : 0;
+	rule_item(r, RTE_FLOW_ITEM_TYPE_IPV4, &r->ip, &r->ip_mask);
+}
+
+static void
+rule_l4(struct rule *r, uint8_t proto, uint16_t src, uint16_t dst)
+{
+	if (proto == IPPROTO_UDP) {
+		r->l4.hdr.src_port = htobe16(src);
+		r->l4.hdr.dst_port = htobe16(dst);
+		r->l4_mask.hdr.src_port = src != 0 ? UINT16_MAX : 0;
+		r->l4_mask.hdr.dst_port = dst != 0 ? UINT16_MAX : 0;
+		rule_item(r, RTE_FLOW_ITEM_TYPE_UDP, &r->l4, &r->l4_mask);
+		return;
+	}
+	r->tcp.hdr.src_port = htobe16(src);
+	r->tcp.hdr.dst_port = htobe16(dst);
+	r->tcp_mask.hdr.src_port = src != 0 ? UINT16_MAX : 0;
+	r->tcp_mask.hdr.dst_port = dst != 0 ? UINT16_MAX : 0;
+	rule_item(r, RTE_FLOW_ITEM_TYPE_TCP, &r->tcp, &r->tcp_mask);
+}
+
+static void
+rule_queue(struct rule *r, uint16_t queue)
+{
+	r->queue.index = queue;
+	r->actions[0] = (struct rte_flow_action){ RTE_FLOW_ACTION_TYPE_QUEUE, &r->queue };
+}
+
+static void
+rule_rss(struct rule *r, const uint16_t *queues, unsigned int n, uint64_t types)
+{
+	memcpy(r->queues, queues, n * sizeof(queues[0]));
+	r->rss = (struct rte_flow_action_rss){
+		.types = types, .key = rss_key, .key_len = sizeof(rss_key),
+		.queue = r->queues, .queue_num = n,
+	};
+	r->actions[0] = (struct rte_flow_action){ RTE_FLOW_ACTION_TYPE_RSS, &r->rss };
+}
+
+static struct rte_flow *
+rule_create(uint16_t port, struct rule *r)
+{
+	struct rte_flow_error error = { 0 };
+	struct rte_flow *flow;
+	int ret;
+
+	r->pattern[r->items].type = RTE_FLOW_ITEM_TYPE_END;
+	r->actions[1].type = RTE_FLOW_ACTION_TYPE_END;
+	ret = rte_flow_validate(port, &r->attr, r->pattern, r->actions, &error);
+	CHECK_MSG(ret == 0, "not valid: %d, %s", ret, error.message);
+	flow = rte_flow_create(port, &r->attr, r->pattern, r->actions, &error);
+	CHECK_MSG(flow != NULL, "not made: %s", error.message);
+	return flow;
+}
+
+static void
+rule_refused(uint16_t port, struct rule *r, int err, const char *words)
+{
+	struct rte_flow_error error = { 0 };
+
+	r->pattern[r->items].type = RTE_FLOW_ITEM_TYPE_END;
+	CHECK_EQ(rte_flow_validate(port, &r->attr, r->pattern, r->actions, &error), err);
+	CHECK_MSG(error.message != NULL && strstr(error.message, words) != NULL,
+		"'%s' does not say '%s'", error.message, words);
+	CHECK(rte_flow_create(port, &r->attr, r->pattern, r->actions, &error) == NULL);
+	CHECK_EQ(rte_errno, -err);
+}
+
+static void
+rule_destroy(uint16_t port, struct rte_flow *flow)
+{
+	struct rte_flow_error error = { 0 };
+	int ret = rte_flow_destroy(port, flow, &error);
+
+	CHECK_MSG(ret == 0, "not destroyed: %d, %s", ret, error.message);
+}
+
+/* ---- frames ---- */
+
+#define NOWHERE UINT16_MAX
+
+/* The queue that a frame comes out of. */
+static uint16_t
+queue_of(uint16_t port, unsigned int queues, const uint8_t *frame, size_t length)
+{
+	struct rte_mbuf *pkts[4];
+	uint16_t q, got, found = NOWHERE;
+
+	wire_inject(port, frame, length);
+	settle();
+	for (q = 0; q < queues; q++) {
+		got = rte_eth_rx_burst(port, q, pkts, 4);
+		CHECK(got <= 1 && (got == 0 || found == NOWHERE));
+		if (got == 1) {
+			check_mbuf(pkts[0], frame, length);
+			found = q;
+		}
+		free_mbufs(pkts, got);
+	}
+	return found;
+}
+
+static uint16_t
+queue_of_flow(uint16_t port, unsigned int queues, const struct frame_flow *flow)
+{
+	struct rte_ether_addr mac;
+	uint8_t frame[100];
+
+	CHECK_OK(rte_eth_macaddr_get(port, &mac));
+	frame_flow(frame, sizeof(frame), mac.addr_bytes, flow);
+	return queue_of(port, queues, frame, sizeof(frame));
+}
+
+static uint16_t
+queue_of_mac(uint16_t port, const uint8_t dst[6])
+{
+	uint8_t frame[60];
+
+	frame_make(frame, sizeof(frame), dst, 1);
+	return queue_of(port, QUEUES, frame, sizeof(frame));
+}
+
+/* ---- tests ---- */
+
+TEST(flow_by_destination_address_and_vlan)
+{
+	static const uint8_t other[6] = { 2, 9, 9, 9, 9, 9 };
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_up(0, &conf);
+	uint8_t frame[64], tagged[64];
+	struct rte_flow *by_mac, *by_vlan;
+	struct rule r;
+
+	CHECK_EQ(queue_of_mac(port, mac_foreign), NOWHERE);
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 2);
+	by_mac = rule_create(port, &r);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 2);
+	CHECK_EQ(queue_of_mac(port, other), NOWHERE);
+	CHECK_EQ(queue_of_mac(port, mac_broadcast), 0);
+	/* With a tag as well, and more urgent. */
+	r.attr.priority = 0;
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_vlan(&r, 77);
+	rule_queue(&r, 3);
+	frame_make(frame, 60, mac_foreign, 1);
+	memcpy(tagged, frame, 12);
+	memcpy(tagged + 12, "\x81\x00\xe0\x4d", 4); /* priority 7, id 77 */
+	memcpy(tagged + 16, frame + 12, 48);
+	CHECK_EQ(queue_of(port, QUEUES, tagged, 64), 2);
+	rule_destroy(port, by_mac);
+	by_vlan = rule_create(port, &r);
+	CHECK_EQ(queue_of(port, QUEUES, tagged, 64), 3);
+	tagged[15] = 0x4e;
+	CHECK_EQ(queue_of(port, QUEUES, tagged, 64), NOWHERE);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), NOWHERE);
+	rule_destroy(port, by_vlan);
+}
+
+TEST(flow_by_addresses_and_ports)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_up(0, &conf);
+	unsigned int what, i;
+
+	for (what = 0; what < 10; what++) {
+		uint8_t proto = what % 2 == 0 ? IPPROTO_UDP : IPPROTO_TCP;
+		struct frame_flow flow = flow_make(false, proto, what), differs = flow;
+		struct rte_flow *made;
+		struct rule r;
+
+		rule_begin(&r);
+		rule_eth(&r, NULL);
+		rule_ipv4(&r, what / 2 == 0 || what / 2 == 4 ? flow.src4 : 0,
+			what / 2 == 1 || what / 2 == 4 ? flow.dst4 : 0);
+		rule_l4(&r, proto, what / 2 == 2 || what / 2 == 4 ? flow.src_port : 0,
+			what / 2 == 3 || what / 2 == 4 ? flow.dst_port : 0);
+		rule_queue(&r, 1 + what % 3);
+		CHECK_EQ(queue_of_flow(port, QUEUES, &flow), 0);
+		made = rule_create(port, &r);
+		CHECK_EQ(queue_of_flow(port, QUEUES, &flow), 1 + what % 3);
+		differs.proto = proto == IPPROTO_UDP ? IPPROTO_TCP : IPPROTO_UDP;
+		CHECK_EQ(queue_of_flow(port, QUEUES, &differs), 0);
+		for (i = 0; i < 4; i++) {
+			bool named = what / 2 == i || what / 2 == 4;
+
+			differs = flow;
+			differs.src4 += i == 0;
+			differs.dst4 += i == 1;
+			differs.src_port += i == 2;
+			differs.dst_port += i == 3;
+			CHECK_EQ(queue_of_flow(port, QUEUES, &differs), named ? 0 : 1 + what % 3);
+		}
+		rule_destroy(port, made);
+	}
+}
+
+TEST(flow_drop_and_the_order_of_priorities)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	struct frame_flow flow = flow_make(false, IPPROTO_TCP, 5), other = flow;
+	uint16_t port = port_up(0, &conf);
+	struct rte_flow *drop, *queue, *all;
+	struct rule r;
+
+	other.dst_port++;
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, flow.src4, 0);
+	r.attr.priority = 5;
+	drop = rule_create(port, &r);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &flow), NOWHERE);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &other), NOWHERE);
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 0, 0);
+	rule_l4(&r, IPPROTO_TCP, 0, flow.dst_port);
+	rule_queue(&r, 3);
+	r.attr.priority = 6;
+	queue = rule_create(port, &r);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &flow), NOWHERE);
+	rule_destroy(port, queue);
+	r.attr.priority = 4;
+	queue = rule_create(port, &r);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &flow), 3);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &other), NOWHERE);
+	rule_destroy(port, drop);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &other), 0);
+	/* Everything, after all rules that say more. */
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_queue(&r, 1);
+	r.attr.priority = 0xffd;
+	all = rule_create(port, &r);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
+	CHECK_EQ(queue_of_flow(port, QUEUES, &flow), 3);
+	rule_destroy(port, all);
+	rule_destroy(port, queue);
+	CHECK_EQ(object_counts().flows, 2); /* the port's own: its address, broadcast */
+}
+
+static void
+check_spread(unsigned int configured, const uint16_t *queues, unsigned int n)
+{
+	struct port_conf conf = flow_conf(pool_create(8192, 2048), configured);
+	uint16_t port = port_up(0, &conf);
+	unsigned int size = rte_align32pow2(n) == n ? n : 4 * n, i, p;
+	unsigned int seen[16] = { 0 };
+	struct rule r;
+
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 0, 0);
+	rule_rss(&r, queues, n, RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
+		RTE_ETH_RSS_NONFRAG_IPV4_TCP);
+	rule_create(port, &r);
+	for (i = 0; i < 64; i++)
+		for (p = 0; p < 2; p++) {
+			struct frame_flow flow = flow_make(false, p ? IPPROTO_UDP : IPPROTO_TCP, i);
+			uint32_t hash = flow_hash(&flow, rss_key, true);
+			uint16_t queue = queue_of_flow(port, configured, &flow);
+
+			CHECK(queue < configured);
+			if (size == n)
+				CHECK_EQ(queue, queues[hash % n]);
+			seen[queue]++;
+		}
+	for (i = 0; i < n; i++)
+		CHECK(seen[queues[i]] != 0);
+	port_close(port);
+}
+
+TEST(flow_rss_over_parts_of_the_queues)
+{
+	static const uint16_t q[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	check_spread(4, q, 2);
+	check_spread(4, q + 2, 2);
+	check_spread(4, q, 4);
+	check_spread(8, q + 4, 4);
+	check_spread(8, q + 6, 2);
+	check_spread(8, q, 8);
+	/* All of a number that is no power of two. */
+	check_spread(3, q, 3);
+	check_spread(6, q, 6);
+	check_spread(6, q + 2, 2);
+}
+
+TEST(flow_rss_that_the_adapter_cannot_do_is_refused)
+{
+	static const uint16_t odd[] = { 1, 2 }, gap[] = { 0, 2 }, back[] = { 1, 0 };
+	static const uint16_t three[] = { 0, 1, 2 }, none[] = { 0, 9 };
+	const uint64_t all = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
+		RTE_ETH_RSS_NONFRAG_IPV4_TCP;
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_up(0, &conf);
+	struct rule r;
+
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 0, 0);
+	rule_rss(&r, odd, 2, all);
+	rule_refused(port, &r, -ENOTSUP, "one after the other");
+	rule_rss(&r, gap, 2, all);
+	rule_refused(port, &r, -ENOTSUP, "one after the other");
+	rule_rss(&r, back, 2, all);
+	rule_refused(port, &r, -ENOTSUP, "one after the other");
+	rule_rss(&r, three, 3, all);
+	rule_refused(port, &r, -ENOTSUP, "one after the other");
+	rule_rss(&r, none, 2, all);
+	rule_refused(port, &r, -EINVAL, "no RX queue");
+	rule_rss(&r, three, 0, all);
+	rule_refused(port, &r, -EINVAL, "without queues");
+	rule_rss(&r, three, 2, all);
+	r.rss.key_len = 39;
+	rule_refused(port, &r, -ENOTSUP, "40 bytes");
+	rule_rss(&r, three, 2, all);
+	r.rss.func = RTE_ETH_HASH_FUNCTION_SIMPLE_XOR;
+	rule_refused(port, &r, -ENOTSUP, "Toeplitz");
+	rule_rss(&r, three, 2, all);
+	r.rss.level = 2;
+	rule_refused(port, &r, -ENOTSUP, "outermost");
+	/* Ports of UDP, but TCP and the rest not at all: one QP cannot. */
+	rule_rss(&r, three, 2, RTE_ETH_RSS_NONFRAG_IPV4_UDP);
+	rule_refused(port, &r, -ENOTSUP, "no hash");
+	/* With a pattern that leaves UDP alone it can. */
+	rule_l4(&r, IPPROTO_UDP, 0, 0);
+	rule_create(port, &r);
+}
+
+TEST(flow_what_the_kernel_would_ignore_is_refused)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	struct rte_flow_item_ipv6 ip6 = { 0 };
+	struct rte_flow_item *item;
+	uint16_t port = port_up(0, &conf);
+	struct rule r;
+
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	r.eth.type = htobe16(0x0800);
+	r.eth_mask.type = UINT16_MAX;
+	rule_refused(port, &r, -ENOTSUP, "source address and type");
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	memset(&r.eth_mask.src, 0xff, 6);
+	rule_refused(port, &r, -ENOTSUP, "source address and type");
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	r.eth_mask.dst.addr_bytes[5] = 0xf0;
+	rule_refused(port, &r, -ENOTSUP, "wholly");
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_vlan(&r, 5);
+	r.vlan_mask.tci = UINT16_MAX;
+	rule_refused(port, &r, -ENOTSUP, "mask 0x0fff");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 1, 0);
+	r.ip_mask.hdr.src_addr = htobe32(0xffffff00);
+	rule_refused(port, &r, -ENOTSUP, "wholly");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 1, 0);
+	r.ip_mask.hdr.type_of_service = 0xff;
+	rule_refused(port, &r, -ENOTSUP, "addresses");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 1, 0);
+	rule_l4(&r, IPPROTO_TCP, 80, 0);
+	r.tcp_mask.hdr.tcp_flags = 2;
+	rule_refused(port, &r, -ENOTSUP, "ports");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_l4(&r, IPPROTO_UDP, 0, 53);
+	rule_refused(port, &r, -ENOTSUP, "behind one of IPv4");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 0, 0);
+	rule_l4(&r, IPPROTO_UDP, 0, 53);
+	r.attr.priority = 1;
+	rule_refused(port, &r, -ENOTSUP, "priority 0");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_item(&r, RTE_FLOW_ITEM_TYPE_IPV6, &ip6, NULL);
+	rule_refused(port, &r, -ENOTSUP, "eth, vlan, ipv4");
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 1, 0);
+	item = &r.pattern[1];
+	item->last = &r.ip;
+	rule_refused(port, &r, -ENOTSUP, "ranges");
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	r.actions[0].type = RTE_FLOW_ACTION_TYPE_MARK;
+	rule_refused(port, &r, -ENOTSUP, "drop, queue and rss");
+	r.actions[0].type = RTE_FLOW_ACTION_TYPE_DROP;
+	r.actions[1].type = RTE_FLOW_ACTION_TYPE_DROP;
+	rule_refused(port, &r, -ENOTSUP, "one of");
+	r.actions[0].type = RTE_FLOW_ACTION_TYPE_END;
+	rule_refused(port, &r, -EINVAL, "needs an action");
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 99);
+	rule_refused(port, &r, -EINVAL, "no RX queue");
+	rule_queue(&r, 1);
+	r.attr.group = 1;
+	rule_refused(port, &r, -ENOTSUP, "group");
+	r.attr.group = 0;
+	r.attr.egress = 1;
+	rule_refused(port, &r, -ENOTSUP, "ingress");
+	r.attr.egress = 0;
+	r.attr.priority = 0xffe;
+	rule_refused(port, &r, -ENOTSUP, "priority");
+	CHECK_EQ(object_counts().flows, 2);
+}
+
+TEST(flow_twice_the_same_is_refused)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_up(0, &conf);
+	struct rte_flow *first;
+	struct rule r;
+
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 1);
+	first = rule_create(port, &r);
+	rule_refused(port, &r, -EEXIST, "there is a rule");
+	rule_queue(&r, 2);
+	rule_refused(port, &r, -EEXIST, "there is a rule");
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
+	r.attr.priority = 9;
+	rule_create(port, &r);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
+	rule_destroy(port, first);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 2);
+	CHECK_EQ(rte_flow_destroy(port, first, NULL), -ENOENT);
+}
+
+TEST(flow_rules_outlive_a_restart)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_open(0);
+	struct rte_flow *flow;
+	struct rule r;
+	unsigned int i;
+
+	port_configure(port, &conf);
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 3);
+	flow = rule_create(port, &r); /* before the start */
+	port_start(port, &conf);
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(queue_of_mac(port, mac_foreign), 3);
+		CHECK_OK(rte_eth_dev_stop(port));
+		CHECK_OK(rte_eth_dev_start(port));
+	}
+	/* Fewer queues than the rule knows. */
+	CHECK_OK(rte_eth_dev_stop(port));
+	conf.rxq = 2;
+	port_configure(port, &conf);
+	CHECK_OK(rte_eth_rx_queue_setup(port, 0, 64, SOCKET_ID_ANY, NULL, conf.pool));
+	CHECK_OK(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, NULL, conf.pool));
+	CHECK_OK(rte_eth_tx_queue_setup(port, 0, 64, SOCKET_ID_ANY, NULL));
+	CHECK_EQ(rte_eth_dev_start(port), -EINVAL);
+	rule_destroy(port, flow);
+	CHECK_OK(rte_eth_dev_start(port));
+	check_traffic(port);
+}
+
+TEST(flow_isolated_port_receives_by_rules_alone)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_open(0);
+	struct rte_ether_addr mac;
+	struct rule r;
+	unsigned int i;
+
+	CHECK_OK(rte_flow_isolate(port, 1, NULL));
+	port_configure(port, &conf);
+	port_start(port, &conf);
+	CHECK_OK(rte_eth_macaddr_get(port, &mac));
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 2);
+	rule_create(port, &r);
+	for (i = 0; i < 10; i++) {
+		CHECK_EQ(object_counts().flows, 1);
+		CHECK_EQ(queue_of_mac(port, mac.addr_bytes), NOWHERE);
+		CHECK_EQ(queue_of_mac(port, mac_broadcast), NOWHERE);
+		CHECK_EQ(queue_of_mac(port, mac_foreign), 2);
+		CHECK_OK(rte_eth_promiscuous_enable(port));
+		CHECK_EQ(queue_of_mac(port, mac.addr_bytes), NOWHERE);
+		CHECK_OK(rte_eth_promiscuous_disable(port));
+		CHECK_OK(rte_flow_isolate(port, 0, NULL));
+		CHECK_EQ(queue_of_mac(port, mac.addr_bytes), 0);
+		CHECK_EQ(queue_of_mac(port, mac_broadcast), 0);
+		CHECK_EQ(queue_of_mac(port, mac_foreign), 2);
+		CHECK_OK(rte_flow_isolate(port, 1, NULL));
+	}
+}
+
+TEST(flow_thousand_rules_flushed_and_dumped)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	struct vmlx4_object_counts before, after;
+	uint16_t port = port_up(0, &conf);
+	unsigned int i, lines = 0;
+	FILE *file = tmpfile();
+	char line[256];
+	struct rule r;
+
+	before = object_counts();
+	for (i = 0; i < 1000; i++) {
+		rule_begin(&r);
+		rule_eth(&r, NULL);
+		rule_ipv4(&r, 0x0a000000 + i, 0x0b000001);
+		if (i % 3 != 0)
+			rule_queue(&r, i % QUEUES);
+		rule_create(port, &r);
+	}
+	CHECK(file != NULL);
+	CHECK_OK(rte_flow_dev_dump(port, NULL, file, NULL));
+	rewind(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+		lines++;
+	fclose(file);
+	CHECK_EQ(lines, 1000);
+	/* One QP for each queue and one for what is dropped. */
+	CHECK_EQ(object_counts().qps, before.qps + QUEUES + 1);
+	CHECK_OK(rte_flow_flush(port, NULL));
+	after = object_counts();
+	CHECK(memcmp(&before, &after, sizeof(before)) == 0);
+	CHECK_OK(rte_flow_flush(port, NULL));
+}
