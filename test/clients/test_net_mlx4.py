@@ -451,3 +451,61 @@ def test_who_receives(network, stock):
     pmd.do("stop")
     port, = stock.leave(pmd)
     assert port["rx_no_rule"] == sum(len(kinds) - len(wanted) for wanted in cases.values())
+
+
+def test_flow_rules(network, stock):
+    """Rules of testpmd, from the most particular to the least: the queue that each
+    frame reaches, and what reaches none; then the rules go, and with them what they
+    did."""
+    rules = ["eth dst is 02:00:00:00:00:01 / ipv4 src is 10.96.0.1 dst is 10.96.0.2 / "
+             "udp dst is 9 / end actions queue index 1",
+             "eth dst is 02:00:00:00:00:01 / ipv4 dst is 10.96.0.9 / end actions queue index 2",
+             "eth dst is 02:00:00:00:00:01 / vlan vid is 5 / end actions queue index 3",
+             "eth dst is 02:00:00:00:00:02 / end actions drop"]
+    first, second = "02:00:00:00:00:01", "02:00:00:00:00:02"
+    cases = [  # destination, the rest, queue with the rules
+        (first, V4 / UDP(sport=7, dport=9), 1),
+        (first, IP(dst="10.96.0.9", src="10.96.0.7") / TCP(), 2),
+        (first, Dot1Q(vlan=5) / V4 / TCP(), 3),
+        (second, V4 / UDP(sport=7, dport=9), None),
+        (first, V4 / UDP(sport=7, dport=10), "default"),
+        ("02:00:00:00:00:03", V4 / UDP(), "default"),
+    ]
+    frames = [bytes(Ether(dst=to, src=HEAD.src) / rest / Raw(bytes(100 + 32 * n)))
+              for n, (to, rest, _) in enumerate(cases)]
+    space = network.namespace("a")
+    pmd = stock(options=["--ports=1", "--wire=packet:" + network.veth(space)], rxq=4, txq=4)
+    for command in ("set fwd rxonly", "set verbose 1", "start"):
+        pmd.do(command)
+
+    def queues():
+        at = len(pmd.output)
+        space.run("/usr/bin/python3", endpoint.__file__, "frames", "eth0",
+                  stdin="".join(frame.hex() + "\n" for frame in frames))
+        pmd.expect("length=%d .*\n.*ol_flags.*" % len(frames[-1]), start=at)
+        pmd.stats(0)
+        found = {}
+        wait_until(lambda: pmd.do("show port stats 0") and len(list(
+            PACKET.finditer(pmd.output, at))) >= len(frames) - (1 if given else 0))
+        for match in PACKET.finditer(pmd.output, at):
+            packet = Seen(match)
+            found[packet.length] = packet.queue
+        return [found.get(len(frame)) for frame in frames]
+
+    given = False
+    before = queues()
+    assert None not in before
+    for rule in rules:
+        assert "Flow rule #" in pmd.do("flow create 0 ingress pattern %s / end" % rule)
+    given = True
+    wanted = [usual if queue == "default" else queue
+              for (_, _, queue), usual in zip(cases, before)]
+    assert queues() == wanted
+    assert "Flow rule #0 destroyed" in pmd.do("flow destroy 0 rule 0")
+    wanted[0] = before[0]
+    assert queues() == wanted
+    pmd.do("flow flush 0")
+    given = False
+    assert queues() == before
+    pmd.do("stop")
+    stock.leave(pmd)

@@ -191,7 +191,7 @@ def test_burst_latency(vmlx4, finding):
 def test_burst_latency_refuses_its_own_default(vmlx4):
     done = vmlx4("raw_ethernet_burst_lat", "--client", *macs(), "-s", 64, timeout=20)
     assert done.status == 1
-    assert "SW Rate limiter cann't be executed on non-BW" in done.stderr
+    assert "be executed on non-BW, ATOMIC or bidirectional SEND tests" in done.stderr
 
 
 @pytest.mark.parametrize("flow", [[], FLOW], ids=["mac", "udp"])

@@ -206,7 +206,7 @@ engine_clock(struct vmlx4_adapter *adapter)
 	if (now < engine->audit_at)
 		return;
 	engine->audit_at = now + AUDIT_NS;
-	engine_audit(adapter, now);
+	vmlx4_engine_audit(adapter); /* guarded: the idle thread comes here without a pass */
 }
 
 /* ---- a pass ---- */

@@ -25,7 +25,8 @@ static const struct pair pairs[] = {
 
 /*
  * The card cannot hash one direction only, nor ports without addresses; INNER
- * needs the tunnel mode of the flow tables.
+ * needs the tunnel mode of the flow tables. None at all is fine: every packet goes
+ * to the first queue, as net_mlx4 wants it of a rule for one queue.
  */
 static int
 hash_fields(uint64_t mask, uint8_t *fields)
@@ -51,7 +52,7 @@ hash_fields(uint64_t mask, uint8_t *fields)
 		if ((result & VMLX4_HASH_IPV6) != 0)
 			result |= pairs[i].over6;
 	}
-	if (mask != 0 || result == 0)
+	if (mask != 0)
 		return -EOPNOTSUPP;
 	*fields = result;
 	return 0;
