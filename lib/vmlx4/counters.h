@@ -9,9 +9,10 @@
 
 /* Each tells of something that did not go its way. */
 #define VMLX4_DROP_COUNTERS(X) \
-	X(tx_oversize) X(tx_wire_drops) X(tx_errors) X(rx_no_rule) X(rx_no_wqe) \
+	X(tx_oversize) X(tx_link_down) X(tx_wire_drops) X(tx_errors) \
+	X(rx_no_rule) X(rx_no_wqe) \
 	X(rx_oversize) X(rx_dropped_by_rule) X(rx_cq_overrun) X(rx_errors) X(rx_link_down) \
-	X(rx_wire_drops) X(rx_crc_errors) X(rx_overruns)
+	X(rx_runt) X(rx_wire_drops) X(rx_wire_bad) X(rx_crc_errors) X(rx_overruns)
 
 #define VMLX4_PORT_COUNTERS(X) \
 	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(rx_frames) X(rx_bytes) X(rx_multicast) \

@@ -36,7 +36,9 @@ struct vmlx4_port_stats {
 	uint64_t tx_frames;          /**< handed to the wire */
 	uint64_t tx_bytes;
 	uint64_t tx_oversize;        /**< longer than MTU + headers, not sent */
-	uint64_t tx_wire_drops;      /**< the wire had no room or failed */
+	uint64_t tx_link_down;       /**< sent while the port was down */
+	uint64_t tx_wire_drops;      /**< the wire had no room for it, failed, or was cut
+	                              *   while the frame was on it */
 	uint64_t tx_errors;          /**< WQEs that completed with an error */
 	uint64_t tx_loopback;        /**< came back inside the card; not in tx_frames unless
 	                              *   they left too */
@@ -51,8 +53,10 @@ struct vmlx4_port_stats {
 	uint64_t rx_cq_overrun;      /**< the CQ was full or in error */
 	uint64_t rx_errors;          /**< receive WQEs that completed with an error */
 	uint64_t rx_link_down;       /**< arrived while the port was down */
-	uint64_t rx_wire_drops;      /**< lost before the port: the wire's buffer ran over,
-	                              *   or the host left a checksum nobody can complete */
+	uint64_t rx_runt;            /**< shorter than an Ethernet header */
+	uint64_t rx_wire_drops;      /**< lost before the port: the wire's buffer ran over */
+	uint64_t rx_wire_bad;        /**< what came over the wire is no frame, or the host
+	                              *   left a checksum that nobody can complete */
 	uint64_t rx_crc_errors;      /**< arrived with a bad FCS: a fault damaged them */
 	uint64_t rx_overruns;        /**< the port's buffer was full (fault "slow") */
 };

@@ -13,9 +13,9 @@ import time
 from . import build, testpmd
 
 # Adapter counters that mean a frame did not get through.
-ADAPTER_LOSSES = ("tx_oversize", "tx_wire_drops", "tx_errors", "rx_no_rule", "rx_no_wqe",
-                  "rx_oversize", "rx_dropped_by_rule", "rx_cq_overrun", "rx_errors",
-                  "rx_link_down")
+ADAPTER_LOSSES = ("tx_oversize", "tx_link_down", "tx_wire_drops", "tx_errors", "rx_no_rule",
+                  "rx_no_wqe", "rx_oversize", "rx_dropped_by_rule", "rx_cq_overrun",
+                  "rx_errors", "rx_link_down", "rx_runt", "rx_wire_drops", "rx_wire_bad")
 DRIVER_LOSSES = ("RX-missed", "RX-errors", "RX-nombuf", "TX-errors")
 
 

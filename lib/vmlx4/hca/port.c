@@ -9,13 +9,16 @@ vmlx4_port_transmit(struct vmlx4_port *port, const uint8_t *frame, size_t length
 	struct vmlx4_wire *wire = port->wire;
 
 	vmlx4_trace_frame(port, VMLX4_TRACE_OUT, frame, length);
-	if (likely(wire != NULL && port->active && wire->ops->send(wire, frame, length))) {
-		port->stats.tx_frames++;
-		port->stats.tx_bytes += length;
-	} else {
+	if (unlikely(!port->active)) {
+		port->stats.tx_link_down++;
+		return;
+	}
+	if (unlikely(wire == NULL || !wire->ops->send(wire, frame, length))) {
 		port->stats.tx_wire_drops++;
 		return;
 	}
+	port->stats.tx_frames++;
+	port->stats.tx_bytes += length;
 	if (unlikely(port->steering.copies != 0))
 		vmlx4_steer_sent(port, frame, length);
 	if (unlikely(port->tx_tap != NULL))
@@ -72,7 +75,7 @@ vmlx4_port_accept(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 		return;
 	}
 	if (unlikely(length < 14)) { /* not even an Ethernet header */
-		port->stats.rx_no_rule++;
+		port->stats.rx_runt++;
 		return;
 	}
 	vmlx4_steer(port, frame, length);

@@ -7,7 +7,6 @@
 #include "far.h"
 
 #define PASSES_PER_LOOK 64u
-#define PATIENCE_NS 200000000ull
 #define SOCKET_BUFFER (4 << 20) /* asked for; the system may grant less */
 
 static void
@@ -31,7 +30,7 @@ begin(struct vmlx4_far *far)
 
 	far->told = true;
 	far->heard = true;
-	far->deaf = false;
+	far->wire.deaf = false;
 	far->wire.port->tx_hold &= ~VMLX4_HOLD_WIRE;
 	far->wire.fd = vmlx4_meet_fd(&far->meet);
 	if (vmlx4_far_joined(far))
@@ -121,26 +120,4 @@ void
 vmlx4_far_close(struct vmlx4_far *far)
 {
 	vmlx4_meet_close(&far->meet);
-}
-
-void
-vmlx4_far_hold(struct vmlx4_far *far)
-{
-	struct vmlx4_port *port = far->wire.port;
-
-	if (far->deaf || (port->tx_hold & VMLX4_HOLD_WIRE) != 0)
-		return;
-	port->tx_hold |= VMLX4_HOLD_WIRE;
-	far->held_since = vmlx4_time(port->adapter);
-}
-
-void
-vmlx4_far_room(struct vmlx4_far *far, bool room)
-{
-	struct vmlx4_port *port = far->wire.port;
-
-	if (!room && (far->deaf || vmlx4_time(port->adapter) - far->held_since < PATIENCE_NS))
-		return;
-	far->deaf = !room;
-	port->tx_hold &= ~VMLX4_HOLD_WIRE;
 }

@@ -25,10 +25,8 @@ struct vmlx4_far {
 	bool carrier;          /* what we made of the port's carrier */
 	bool told;             /* what the other end knows of our port… */
 	bool heard;            /* …and we of its */
-	bool deaf;             /* it took nothing for too long: what is sent gets lost */
 	bool watchful;         /* look at the socket in every pass */
 	unsigned int passes;
-	uint64_t held_since;   /* ns */
 };
 
 /* As vmlx4_wire_open(); the caller has set the ops and meet.prepare. 0 or negative. */
@@ -44,25 +42,10 @@ bool vmlx4_far_tell(struct vmlx4_far *far, char message);
 void vmlx4_far_lost(struct vmlx4_far *far, const char *why);
 void vmlx4_far_close(struct vmlx4_far *far);
 
-/*
- * No room: let the send queues of the port wait. The other process may merely be
- * without a processor, so that is what happens for a while. When it takes nothing
- * for longer, the wire drops what is sent, as a cable would.
- */
-void vmlx4_far_hold(struct vmlx4_far *far);
-/* Called while the port is held or the other end deaf: is there room by now? */
-void vmlx4_far_room(struct vmlx4_far *far, bool room);
-
 static inline bool
 vmlx4_far_joined(const struct vmlx4_far *far)
 {
 	return far->meet.state == VMLX4_MEET_JOINED;
-}
-
-static inline bool
-vmlx4_far_waits(const struct vmlx4_far *far)
-{
-	return (far->wire.port->tx_hold & VMLX4_HOLD_WIRE) != 0 || far->deaf;
 }
 
 #endif /* VMLX4_FAR_H_ */

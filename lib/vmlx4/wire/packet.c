@@ -189,7 +189,7 @@ receive_one(struct packet *packet, struct rx_slot *slot, struct mmsghdr *message
 	if (vmlx4_csum_complete(frame, length, &offload))
 		deliver(packet, frame, length);
 	else
-		stats->rx_wire_drops++;
+		stats->rx_wire_bad++;
 }
 
 static void
@@ -233,7 +233,7 @@ packet_poll(struct vmlx4_wire *wire, unsigned int budget)
 	count = recvmmsg(wire->fd, packet->rx, want, MSG_DONTWAIT, NULL);
 	/* EINVAL: a frame whose offload the kernel cannot describe; it is gone. */
 	if (count < 0 && errno == EINVAL)
-		wire->port->stats.rx_wire_drops++;
+		wire->port->stats.rx_wire_bad++;
 	for (i = 0; i < count; i++)
 		receive_one(packet, &packet->rx_slot[i], &packet->rx[i]);
 	return packet->delivered;

@@ -190,7 +190,7 @@ next_frame(struct pcap_wire *pw)
 	}
 	/* Only a pipe gets here with a fault: a file was checked when it was opened. */
 	if (fault != NULL) {
-		pw->wire.port->stats.rx_wire_drops++;
+		pw->wire.port->stats.rx_wire_bad++;
 		fprintf(stderr, "vmlx4: wire pcap:in=: frame %lu: %s: the replay ends here\n",
 			pw->number, fault);
 	}

@@ -222,9 +222,9 @@ shm_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 		if ((wire->port->tx_hold & VMLX4_HOLD_WIRE) == 0) {
 			tx_show(shm);
 			want(shm, VMLX4_WANT_ROOM);
-			vmlx4_far_hold(&shm->far);
+			vmlx4_wire_hold(wire);
 		}
-		if (shm->far.deaf)
+		if (wire->deaf)
 			return false;
 	}
 	if (!vmlx4_ring_put(&shm->tx, frame, length))
@@ -274,7 +274,7 @@ receive(struct shm_wire *shm, unsigned int budget)
 		count++;
 	}
 	if (length < 0) {
-		far->wire.port->stats.rx_wire_drops++;
+		far->wire.port->stats.rx_wire_bad++;
 		shm_lost(shm, "a record that is none");
 		return count;
 	}
@@ -307,15 +307,15 @@ shm_poll(struct vmlx4_wire *wire, unsigned int budget)
 	if (shm->shared == NULL)
 		return 0;
 	tx_show(shm);
-	if (vmlx4_far_waits(&shm->far)) {
+	if (vmlx4_wire_waits(wire)) {
 		int64_t room = vmlx4_ring_room(&shm->tx, HOLD_BELOW);
 
 		if (room < 0) {
 			shm_lost(shm, "an index ahead of ours");
 			return 0;
 		}
-		vmlx4_far_room(&shm->far, room >= (int64_t)HOLD_BELOW);
-		if (vmlx4_far_waits(&shm->far))
+		vmlx4_wire_room(wire, room >= (int64_t)HOLD_BELOW);
+		if (vmlx4_wire_waits(wire))
 			want(shm, VMLX4_WANT_ROOM);
 	}
 	count = receive(shm, budget);

@@ -91,9 +91,9 @@ unix_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 	if (!vmlx4_far_joined(&unix_wire->far) || length == 0 || length > FRAME_MAX)
 		return false;
 	if (unix_wire->tx_used >= FLUSH_AT && !tx_flush(unix_wire)) {
-		vmlx4_far_hold(&unix_wire->far);
+		vmlx4_wire_hold(wire);
 		wire->events = POLLOUT;
-		if (unix_wire->far.deaf || MESSAGE_MAX - unix_wire->tx_used < LENGTH + length)
+		if (wire->deaf || MESSAGE_MAX - unix_wire->tx_used < LENGTH + length)
 			return false;
 	}
 	at = unix_wire->tx + unix_wire->tx_used;
@@ -127,7 +127,7 @@ rx_message(struct unix_wire *unix_wire)
 	}
 	if (got == 1 && vmlx4_far_hear(far, (char)unix_wire->rx[0]))
 		return true;
-	far->wire.port->stats.rx_wire_drops++;
+	far->wire.port->stats.rx_wire_bad++;
 	unix_lost(unix_wire, "a message of no known kind");
 	return false;
 }
@@ -144,7 +144,7 @@ rx_frame(struct unix_wire *unix_wire)
 	if (left > LENGTH)
 		memcpy(&length, at, LENGTH);
 	if (length == 0 || length > FRAME_MAX || length > left - LENGTH) {
-		far->wire.port->stats.rx_wire_drops++;
+		far->wire.port->stats.rx_wire_bad++;
 		unix_lost(unix_wire, "a frame longer than its message");
 		return false;
 	}
@@ -165,9 +165,9 @@ unix_poll(struct vmlx4_wire *wire, unsigned int budget)
 	if (!vmlx4_far_joined(far))
 		return 0;
 	room = tx_flush(unix_wire);
-	if (vmlx4_far_waits(far)) {
-		vmlx4_far_room(far, room);
-		wire->events = vmlx4_far_waits(far) ? POLLOUT : 0;
+	if (vmlx4_wire_waits(wire)) {
+		vmlx4_wire_room(wire, room);
+		wire->events = vmlx4_wire_waits(wire) ? POLLOUT : 0;
 	}
 	while (count < budget) {
 		if (unix_wire->rx_at == unix_wire->rx_used &&

@@ -7,6 +7,8 @@
 #include "../hca/hca.h"
 #include "backends.h"
 
+#define PATIENCE_NS 200000000ull
+
 static struct vmlx4_wire *
 open_proper(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port, char *error,
 	size_t error_size)
@@ -60,6 +62,34 @@ vmlx4_wire_forked(struct vmlx4_wire *wire)
 {
 	if (wire != NULL && wire->ops->forked != NULL)
 		wire->ops->forked(wire);
+}
+
+void
+vmlx4_wire_hold(struct vmlx4_wire *wire)
+{
+	struct vmlx4_port *port = wire->port;
+
+	if (wire->deaf || (port->tx_hold & VMLX4_HOLD_WIRE) != 0)
+		return;
+	port->tx_hold |= VMLX4_HOLD_WIRE;
+	wire->held_since = vmlx4_time(port->adapter);
+}
+
+void
+vmlx4_wire_room(struct vmlx4_wire *wire, bool room)
+{
+	struct vmlx4_port *port = wire->port;
+
+	if (!room && (wire->deaf || vmlx4_time(port->adapter) - wire->held_since < PATIENCE_NS))
+		return;
+	wire->deaf = !room;
+	port->tx_hold &= ~VMLX4_HOLD_WIRE;
+}
+
+bool
+vmlx4_wire_waits(const struct vmlx4_wire *wire)
+{
+	return (wire->port->tx_hold & VMLX4_HOLD_WIRE) != 0 || wire->deaf;
 }
 
 void

@@ -48,6 +48,8 @@ struct vmlx4_wire {
 	const struct vmlx4_wire_ops *ops;
 	struct vmlx4_port *port;
 	int fd;              /* shows events when poll has something to do, or -1 */
+	bool deaf;           /* it took nothing for too long: what is sent gets lost */
+	uint64_t held_since; /* ns */
 	struct vmlx4_shaper *shaper; /* shape.c; NULL: as fast as can be */
 	short events;        /* beside POLLIN: POLLOUT while it waits for room */
 };
@@ -65,6 +67,16 @@ struct vmlx4_wire *vmlx4_wire_open(const struct vmlx4_wire_spec *spec,
 	struct vmlx4_port *port, char *error, size_t error_size);
 void vmlx4_wire_close(struct vmlx4_wire *wire);
 void vmlx4_wire_forked(struct vmlx4_wire *wire);
+
+/*
+ * For the wires: there is no room, so let the send queues of the port wait. The other
+ * end may merely be without a processor. When it takes nothing for longer, the
+ * wire drops what is sent, as a cable would that nobody listens to.
+ */
+void vmlx4_wire_hold(struct vmlx4_wire *wire);
+/* Called while the wire waits: is there room by now? */
+void vmlx4_wire_room(struct vmlx4_wire *wire, bool room);
+bool vmlx4_wire_waits(const struct vmlx4_wire *wire);
 
 /* For the wires: a frame has arrived. */
 void vmlx4_wire_deliver(struct vmlx4_wire *wire, const uint8_t *frame, size_t length);

@@ -256,6 +256,7 @@ statistics(void **state)
 	port->stats = (struct vmlx4_port_stats) {
 		.rx_frames = 11, .rx_bytes = 1100, .tx_frames = 7, .tx_bytes = 700,
 		.rx_no_wqe = 5, .rx_multicast = 3, .rx_oversize = 2, .tx_wire_drops = 4,
+		.tx_link_down = 10, .rx_runt = 20,
 	};
 	assert_int_equal(stat_value("rx_packets"), 11);
 	assert_int_equal(stat_value("rx_bytes"), 1100);
@@ -263,8 +264,9 @@ statistics(void **state)
 	assert_int_equal(stat_value("tx_bytes"), 700);
 	assert_int_equal(stat_value("rx_missed_errors"), 5);
 	assert_int_equal(stat_value("multicast"), 3);
-	assert_int_equal(stat_value("rx_length_errors"), 2);
-	assert_int_equal(stat_value("tx_dropped"), 4);
+	assert_int_equal(stat_value("rx_length_errors"), 22);
+	assert_int_equal(stat_value("tx_dropped"), 14);
+	assert_int_equal(stat_value("tx_carrier_errors"), 14);
 	assert_true(stat_value("no such") == UINT64_MAX);
 }
 

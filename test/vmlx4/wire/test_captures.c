@@ -307,16 +307,16 @@ a_pipe_ends_where_it_is_cut(void **state)
 	(void)state;
 	make_pcap(&file);
 	replay_pipe(&file, file.used, 3);
-	assert_int_equal(PORT->stats.rx_wire_drops, 0);
+	assert_int_equal(PORT->stats.rx_wire_bad, 0);
 	replay_pipe(&file, file.used - 1, 2);
-	assert_int_equal(PORT->stats.rx_wire_drops, 1);
+	assert_int_equal(PORT->stats.rx_wire_bad, 1);
 	replay_pipe(&file, 10, -1);
 	memcpy(file.bytes + 24 + 16 + LENGTH + 8, &giant, 4);
 	replay_pipe(&file, file.used, 1);
-	assert_int_equal(PORT->stats.rx_wire_drops, 1);
+	assert_int_equal(PORT->stats.rx_wire_bad, 1);
 	make_pcapng(&file, DLT_RAW);
 	replay_pipe(&file, file.used, 0);
-	assert_int_equal(PORT->stats.rx_wire_drops, 1);
+	assert_int_equal(PORT->stats.rx_wire_bad, 1);
 }
 
 static int
