@@ -21,7 +21,8 @@ packages()
 		;;
 	test)
 		echo python3-pytest python3-scapy ibverbs-utils perftest \
-			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump mandoc
+			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump \
+			mandoc valgrind make
 		;;
 	lint)
 		echo clang clang-format codespell pycodestyle shellcheck git

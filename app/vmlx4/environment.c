@@ -95,6 +95,8 @@ set_environment(struct launch *launch)
 	list.launch = launch;
 	/* Its runtime insists on being the first library of a process. */
 	find_sanitizer(library, sanitizer, sizeof(sanitizer));
+	if (sanitizer[0] == '\0')
+		find_sanitizer(launch->path, sanitizer, sizeof(sanitizer));
 	if (sanitizer[0] != '\0')
 		append(&list, sanitizer);
 	append_path(&list, library);

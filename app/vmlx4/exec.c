@@ -54,7 +54,7 @@ find_program(struct launch *launch)
 static bool
 make_root(struct launch *launch)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = vmlx4_sysfs_parent();
 	char error[PATH_MAX + 256];
 
 	launch->keep = launch->options.sysfs[0] != '\0';
@@ -66,8 +66,6 @@ make_root(struct launch *launch)
 			return false;
 		}
 	} else {
-		if (folder == NULL || folder[0] != '/')
-			folder = "/tmp";
 		snprintf(launch->root, sizeof(launch->root), "%s/vmlx4-XXXXXX", folder);
 		if (mkdtemp(launch->root) == NULL) {
 			complain("%s: %s: set TMPDIR to a folder that you may write", folder,

@@ -10,10 +10,23 @@
  * header is for tests and benchmarks that also want to drive the other end:
  * step the engine, put frames on a wire, pull the cable, read counters.
  *
- * Every function may be called from any thread. There is one adapter in a
- * process; it comes to life when the first verbs context is opened, and until
- * then the functions return -ENODEV. Ports count from 1, as in verbs. Errors
- * are negative errno values.
+ * There are two ways in. Under "vmlx4 exec" the library is preloaded, and the
+ * program need not know of it: it may look these functions up with dlsym(), or
+ * be linked with the library all the same. Linked with the library (pkg-config
+ * libvmlx4) and without the launcher, the program calls vmlx4_start(), or has
+ * VMLX4_OPTIONS in its environment.
+ *
+ * Every function may be called from any thread, but not from a function that
+ * the adapter calls (vmlx4_set_tx_tap()), nor in a signal handler. Each takes
+ * the adapter's lock: calls and verbs commands happen one after the other, and
+ * what a call reports includes all that happened before it. Nothing that a
+ * caller passes in is kept after the call, unless the function says so; what it
+ * gets back is a copy.
+ *
+ * There is one adapter in a process; it comes to life when the first verbs
+ * context is opened, and until then the functions, vmlx4_start() aside, return
+ * -ENODEV. So they do in a child after fork(): the adapter stays with the
+ * parent. Ports count from 1, as in verbs. Errors are negative errno values.
  *
  * Unless a function says otherwise its semantics are the project's own; what
  * the adapter does on the wire and in memory follows the public mlx4 drivers.
@@ -96,6 +109,26 @@ enum vmlx4_fault {
 };
 
 /**
+ * Give this process an adapter, where no launcher did.
+ *
+ * Call it before the first verbs call, which remembers the devices it finds, and
+ * while no other thread reads the environment, which this changes. It makes a
+ * folder in TMPDIR (default /dev/shm or /tmp) for what sysfs would show and removes it at
+ * exit(); a process that is killed leaves it behind.
+ *
+ * @param options
+ *   As for "vmlx4 exec", without dashes and separated by blanks, e.g.
+ *   "strict wire1=loop"; a backslash in front of a blank that is part of a value.
+ *   "" for the defaults.
+ * @return
+ *   0. -EALREADY: there are options already, from the launcher or the environment
+ *   or an earlier call, and those hold. -EINVAL: wrong options, or a wire that
+ *   cannot be opened; a line on stderr says which and what would be right.
+ *   Another errno: the folder could not be made, with a line on stderr.
+ */
+VMLX4_API int vmlx4_start(const char *options);
+
+/**
  * Run the engine in the calling thread until it finds no more work.
  *
  * In stepped mode (option "step") nothing moves without this call. With the
@@ -122,8 +155,10 @@ VMLX4_API int vmlx4_clock_advance(uint64_t ns);
 /**
  * A frame arrives at a port as if from its wire.
  *
- * The bytes are copied before the call returns. Works in both engine modes.
+ * The bytes are copied before the call returns. Frames arrive in the order of
+ * the calls: with the engine's thread soon, when stepped in the next step.
  *
+ * @param length   bytes without FCS.
  * @return 0; -EINVAL for a bad port or length (1..65535); -ENODEV.
  */
 VMLX4_API int vmlx4_inject(unsigned int port, const void *frame, size_t length);
@@ -133,7 +168,8 @@ VMLX4_API int vmlx4_inject(unsigned int port, const void *frame, size_t length);
  * the thread that runs the engine, after the frame went to the wire; the bytes
  * are valid during the call only. It must not call into verbs or this header.
  *
- * @param tap   NULL to stop.
+ * @param tap   NULL to stop; it is not called any more when this returns.
+ * @param arg   The caller's, passed on as it is.
  * @return 0, -EINVAL, -ENODEV.
  */
 VMLX4_API int vmlx4_set_tx_tap(unsigned int port,
@@ -190,7 +226,11 @@ VMLX4_API int vmlx4_fault_clear(void);
 /** Count the injected faults. @return 0, -ENODEV. */
 VMLX4_API int vmlx4_fault_stats(struct vmlx4_fault_stats *stats);
 
-/** Read the counters of a port. @return 0, -EINVAL, -ENODEV. */
+/**
+ * Read the counters of a port, which only grow, also while it is down.
+ *
+ * @return 0, -EINVAL, -ENODEV.
+ */
 VMLX4_API int vmlx4_port_stats(unsigned int port, struct vmlx4_port_stats *stats);
 
 /** Count the live objects. @return 0, -EINVAL, -ENODEV. */

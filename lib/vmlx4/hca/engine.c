@@ -364,6 +364,26 @@ engine_step_aside(struct vmlx4_adapter *adapter)
 		sched_yield();
 }
 
+/*
+ * ThreadSanitizer, if the program has it. It sees what libc does for the engine
+ * and not what libmlx4 does with the queues, so that every frame would look like
+ * a race. A card's DMA it does not see either.
+ */
+void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
+void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
+void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
+void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
+
+static void
+engine_unseen(bool begin)
+{
+	if (AnnotateIgnoreReadsBegin == NULL || AnnotateIgnoreReadsEnd == NULL ||
+			AnnotateIgnoreWritesBegin == NULL || AnnotateIgnoreWritesEnd == NULL)
+		return;
+	(begin ? AnnotateIgnoreReadsBegin : AnnotateIgnoreReadsEnd)(__FILE__, __LINE__);
+	(begin ? AnnotateIgnoreWritesBegin : AnnotateIgnoreWritesEnd)(__FILE__, __LINE__);
+}
+
 static void *
 engine_main(void *arg)
 {
@@ -371,6 +391,7 @@ engine_main(void *arg)
 	struct vmlx4_adapter *adapter = engine->adapter;
 	unsigned int idle = 0, done, i;
 
+	engine_unseen(true);
 	prctl(PR_SET_NAME, "vmlx4-engine");
 	prctl(PR_SET_TIMERSLACK, 1000);
 	while (!atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
@@ -395,6 +416,7 @@ engine_main(void *arg)
 		if (idle != 0)
 			engine_rest(adapter, idle);
 	}
+	engine_unseen(false);
 	return NULL;
 }
 

@@ -35,6 +35,12 @@ unsigned int vmlx4_ifindex(unsigned int port);
 /* ---- tree.c ---- */
 
 /*
+ * The folder for trees that nobody gave a place: TMPDIR, or else memory where
+ * there is any, as some hundred small files take a disk its time.
+ */
+const char *vmlx4_sysfs_parent(void);
+
+/*
  * Build the tree under root, which must exist and be empty. On error write one
  * line and return a negative errno; what was built stays for _remove().
  */
