@@ -199,7 +199,7 @@ test_without_link(void **state)
 	l.tx->card.adapter->options.unknowns.loopback_needs_link = 1;
 	send_to(&l, OWN, OWN, 0);
 	expect(&l, 1, 0);
-	assert_int_equal(l.port->stats.tx_wire_drops, 1);
+	assert_int_equal(l.port->stats.tx_link_down, 1);
 	loop_free(&l);
 }
 
