@@ -129,6 +129,9 @@ void port_start(uint16_t port, const struct port_conf *conf);
 void port_close(uint16_t port);
 /* open + configure + start. */
 uint16_t port_up(unsigned int which, const struct port_conf *conf);
+/* A port that the test probed itself, for the helpers; which is the verbs port. */
+void port_adopt(uint16_t port, unsigned int verbs);
+void port_disown(uint16_t port);
 /* The verbs port behind an ethdev port of ours. */
 unsigned int port_verbs(uint16_t port);
 /* The Linux interface of the port. */

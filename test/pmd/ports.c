@@ -69,6 +69,23 @@ port_open(unsigned int which)
 	return port;
 }
 
+void
+port_adopt(uint16_t port, unsigned int verbs)
+{
+	CHECK(nb_opened < MAX_OPEN);
+	opened[nb_opened].port = port;
+	opened[nb_opened].verbs = verbs;
+	CHECK_OK(rte_eth_dev_get_name_by_port(port, opened[nb_opened].name));
+	nb_opened++;
+}
+
+void
+port_disown(uint16_t port)
+{
+	opened[find_opened(port)] = opened[nb_opened - 1];
+	nb_opened--;
+}
+
 struct port_conf
 port_conf(struct rte_mempool *pool)
 {
