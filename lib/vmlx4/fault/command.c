@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "../hca/guard.h"
 #include "../uverbs/uverbs.h"
 #include "internal.h"
 
@@ -62,16 +63,32 @@ try_memory(struct vmlx4_fault_rule *rule, struct vmlx4_context *ctx, uint32_t co
 	return try_rule(rule, ctx, command, first);
 }
 
+struct before {
+	struct vmlx4_context *ctx;
+	uint32_t command;
+};
+
+static void
+before_run(void *arg)
+{
+	struct before *before = arg;
+	struct vmlx4_adapter *adapter = before->ctx->adapter;
+
+	vmlx4_fault_state_event(adapter->faults, VMLX4_FAULT_AT_COMMAND, 0);
+	if (changes_queue(command_name(before->command)))
+		vmlx4_fault_show_cqes(adapter, before->ctx);
+}
+
 int
 vmlx4_fault_command(struct vmlx4_context *ctx, uint32_t command, const struct vmlx4_cmd *cmd)
 {
 	struct vmlx4_faults *faults = ctx->adapter->faults;
+	struct before before = { ctx, command };
 	struct vmlx4_fault_rule *rule;
 	int ret = 0;
 
-	vmlx4_fault_state_event(faults, VMLX4_FAULT_AT_COMMAND, 0);
-	if (changes_queue(command_name(command)))
-		vmlx4_fault_show_cqes(ctx->adapter, ctx);
+	/* It writes to the program's queues, which may be gone. */
+	vmlx4_guarded(ctx->adapter, before_run, &before);
 	for (rule = NULL; (rule = vmlx4_fault_next(faults, rule, VMLX4_FAULT_COMMAND)) != NULL;) {
 		int err = is_kind(rule->spec.command, command) ?
 			try_rule(rule, ctx, command, ret == 0) : 0;

@@ -236,15 +236,16 @@ vmlx4_fault_clear_all(struct vmlx4_faults *faults, bool deliver)
 {
 	struct vmlx4_fault_rule *rule;
 
-	vmlx4_fault_flush_frames(faults, deliver);
-	if (deliver) {
+	if (deliver)
 		vmlx4_fault_show_cqes(faults->adapter, NULL);
+	/* From here on nothing is held back, so that what was keeps its order. */
+	faults->adapter->faults = NULL;
+	vmlx4_fault_flush_frames(faults, deliver);
+	if (deliver)
 		vmlx4_fault_state_undo(faults);
-	}
 	while ((rule = STAILQ_FIRST(&faults->rules)) != NULL)
 		vmlx4_fault_remove_rule(faults, rule);
 	faults->next_id = 0;
-	faults->adapter->faults = NULL;
 }
 
 void

@@ -2,16 +2,35 @@
 
 #include <errno.h>
 
+#include "../hca/guard.h"
 #include "internal.h"
 
 /* The part of vmlx4.h that is about faults. */
+
+struct addition {
+	struct vmlx4_faults *faults;
+	const char *text;
+	char *error;
+	size_t error_size;
+	int ret;
+};
+
+/* A fault that happens at once may write to the program's queues. */
+static void
+add(void *arg)
+{
+	struct addition *addition = arg;
+
+	addition->ret = vmlx4_fault_add_text(addition->faults, addition->text, "fault", false,
+		addition->error, addition->error_size);
+}
 
 int
 vmlx4_fault_add(const char *text, char *error, size_t error_size)
 {
 	struct vmlx4_adapter *adapter = vmlx4_adapter_get();
+	struct addition addition;
 	char unused[1];
-	int ret;
 
 	if (error == NULL || error_size == 0) {
 		error = unused;
@@ -26,9 +45,16 @@ vmlx4_fault_add(const char *text, char *error, size_t error_size)
 		return -ENODEV;
 	}
 	vmlx4_lock(adapter);
-	ret = vmlx4_fault_add_text(adapter->fault_state, text, "fault", false, error, error_size);
+	addition = (struct addition){ adapter->fault_state, text, error, error_size, 0 };
+	vmlx4_guarded(adapter, add, &addition);
 	vmlx4_unlock(adapter);
-	return ret;
+	return addition.ret;
+}
+
+static void
+clear(void *arg)
+{
+	vmlx4_fault_clear_all(arg, true);
 }
 
 int
@@ -39,7 +65,9 @@ vmlx4_fault_clear(void)
 	if (adapter == NULL)
 		return -ENODEV;
 	vmlx4_lock(adapter);
-	vmlx4_fault_clear_all(adapter->fault_state, true);
+	/* A second time, if the program took memory away that something is kept for. */
+	if (!vmlx4_guarded(adapter, clear, adapter->fault_state))
+		vmlx4_fault_clear_all(adapter->fault_state, false);
 	vmlx4_unlock(adapter);
 	return 0;
 }
