@@ -91,6 +91,7 @@ vmlx4_lock(struct vmlx4_adapter *adapter)
 	atomic_fetch_add_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
 	pthread_mutex_lock(&adapter->lock);
 	atomic_fetch_sub_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&adapter->lock_turns, 1, memory_order_relaxed);
 }
 
 void
@@ -231,6 +232,7 @@ adapter_exit(void)
 	until.tv_nsec %= 1000000000;
 	atomic_fetch_add_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
 	if (pthread_mutex_timedlock(&adapter->lock, &until) != 0) {
+		atomic_fetch_sub_explicit(&adapter->lock_waiters, 1, memory_order_relaxed);
 		vmlx4_stats_write(adapter, true);
 		return;
 	}

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import time
 
+from . import threads
+
 
 class ConsoleError(AssertionError):
     """The program ended, or did not answer in time; carries its output."""
@@ -67,7 +69,9 @@ class Console:
         return bool(data)
 
     def fail(self, why):
-        raise ConsoleError("%s\n$ %s\n%s" % (why, " ".join(self.command), self.output[-6000:]))
+        raise ConsoleError("%s\n$ %s\n%s\n%s" % (
+            why, " ".join(self.command), self.output[-6000:],
+            threads.describe(self.process.pid) if self.process.poll() is None else ""))
 
     def expect(self, pattern, timeout=20, start=0):
         """Wait for a match of pattern in the output from offset start on."""

@@ -25,6 +25,7 @@
 #define IDLE_SHORT 2600u
 #define SLEEP_SHORT_NS 20000
 #define SLEEP_LONG_NS 500000
+#define ASIDE_NS 1000000u      /* how long a command may take to come for the lock */
 
 #define AUDIT_NS 100000000u    /* how often queues are looked at without a doorbell */
 #define GRACE_NS 500000000u    /* from there on an unannounced WQE is a fault */
@@ -353,15 +354,27 @@ engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
 		vmlx4_placement_rested(&engine->placement, from, vmlx4_now_ns(), asked);
 }
 
-/* Commands go first: the mutex alone would favour the thread that spins on it. */
+/*
+ * Commands go first: the mutex alone would favour the thread that spins on it. But
+ * one command, and then a pass: a program that asks without end must not stop the
+ * packets, and on a busy machine a waiter may not run for a long time, nor does
+ * sched_yield() come back soon.
+ */
 static void
 engine_step_aside(struct vmlx4_adapter *adapter)
 {
-	unsigned int i;
+	unsigned int turns = atomic_load_explicit(&adapter->lock_turns, memory_order_relaxed);
+	uint64_t until = 0, now;
 
-	for (i = 0; atomic_load_explicit(&adapter->lock_waiters, memory_order_relaxed) != 0 &&
-	     i < 1000; i++)
+	while (atomic_load_explicit(&adapter->lock_waiters, memory_order_relaxed) != 0 &&
+	       atomic_load_explicit(&adapter->lock_turns, memory_order_relaxed) == turns) {
+		now = vmlx4_now_ns();
+		if (until == 0)
+			until = now + ASIDE_NS;
+		else if (now >= until)
+			break;
 		sched_yield();
+	}
 }
 
 /*

@@ -333,7 +333,8 @@ struct vmlx4_adapter {
 	struct vmlx4_options options;
 	const struct vmlx4_profile *profile;
 	pthread_mutex_t lock;
-	atomic_uint lock_waiters;  /* commands that want the lock: the engine steps aside */
+	atomic_uint lock_waiters;  /* commands that want the lock: the engine steps aside… */
+	atomic_uint lock_turns;    /* …until one of them had it; counts those that did */
 	struct vmlx4_port ports[VMLX4_MAX_PORTS];
 	struct vmlx4_context_list contexts;
 	struct vmlx4_object_counts counts;

@@ -20,6 +20,7 @@
  */
 
 #define EVENT_ROOM (4 << 20) /* asked for; the kernel may grant less */
+#define LOST_LINES 10
 
 int
 vmlx4_event_fds(int fd[3])
@@ -42,6 +43,21 @@ vmlx4_event_fds(int fd[3])
 	return 0;
 }
 
+/*
+ * The adapter is locked, and a pipe that nobody reads blocks who writes to it: a
+ * few lines, however many events.
+ */
+static void
+complain_lost(const char *what, int err)
+{
+	static unsigned int lines;
+
+	if (lines < LOST_LINES)
+		fprintf(stderr, "vmlx4: %s event lost: %s; the program must read its events%s\n",
+			what, strerror(err), ++lines == LOST_LINES ?
+			" (of more that are lost nothing is said)" : "");
+}
+
 static bool
 event_send(int fd, const void *event, size_t size, const char *what)
 {
@@ -49,8 +65,7 @@ event_send(int fd, const void *event, size_t size, const char *what)
 		return true;
 	/* Nobody reads any more: there is nobody to miss it. */
 	if (errno != EPIPE && errno != ECONNRESET)
-		fprintf(stderr, "vmlx4: %s event lost: %s; the program must read its events\n",
-			what, strerror(errno));
+		complain_lost(what, errno);
 	return false;
 }
 
