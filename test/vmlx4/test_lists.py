@@ -41,6 +41,13 @@ def test_every_default_is_accepted_as_an_option(vmlx4):
     vmlx4("ibv_devinfo", options=["--unknown=%s=%s" % item for item in defaults]).ok()
 
 
+def test_table_of_the_contract_names_every_rule():
+    page = (GUIDE / "rules.rst").read_text(encoding="utf-8")
+    table = page[page.index("\nWhich line of the contract"):]
+    named = set(re.findall(r"``([a-z0-9-]+)``", table))
+    assert named == set(re.findall(r"^\S+$", listed("rules"), re.M))
+
+
 def rules_of_the_header():
     header = (build.TOP / "lib" / "vmlx4" / "check" / "check.h").read_text()
     return re.findall(r"^\t(VMLX4_RULE_\w+),", header, re.M)

@@ -294,23 +294,30 @@ vmlx4_flight_forget(struct vmlx4_adapter *adapter)
 }
 
 bool
+vmlx4_wqe_uses(const uint8_t *wqe, uint32_t size, uint32_t lkey)
+{
+	uint32_t at = first_segment(wqe, size);
+
+	for (; next_pointer(wqe, size, &at); at += 16)
+		if (vmlx4_be32(wqe + at + 4) == lkey)
+			return true;
+	return false;
+}
+
+bool
 vmlx4_flight_uses(const struct vmlx4_qp *qp, uint32_t lkey, uint32_t *index)
 {
 	static uint8_t copy[1024]; /* the adapter is locked */
 	const struct vmlx4_flight *flight = vmlx4_sq_flight(qp);
-	uint32_t i, at;
+	uint32_t i;
 
 	for (i = flight != NULL ? flight->first : 0; flight != NULL && i != flight->last; i++) {
 		const struct record *record = &flight->records[i & flight->mask];
-		const uint8_t *wqe = vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy);
 
-		at = first_segment(wqe, record->size);
-		for (; next_pointer(wqe, record->size, &at); at += 16) {
-			if (vmlx4_be32(wqe + at + 4) != lkey)
-				continue;
-			*index = record->ci;
+		*index = record->ci;
+		if (vmlx4_wqe_uses(vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy),
+		    record->size, lkey))
 			return true;
-		}
 	}
 	return false;
 }

@@ -38,4 +38,7 @@ void vmlx4_flight_forget(struct vmlx4_adapter *adapter);
 /* Is there a WQE in flight with a segment in the region (lkey)? Its index. */
 bool vmlx4_flight_uses(const struct vmlx4_qp *qp, uint32_t lkey, uint32_t *index);
 
+/* Has this WQE, contiguous, a segment in the region? */
+bool vmlx4_wqe_uses(const uint8_t *wqe, uint32_t size, uint32_t lkey);
+
 #endif /* VMLX4_FLIGHT_H_ */

@@ -17,6 +17,13 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"verbs: access rules of memory regions; PRM: local protection error.",
 		"every segment that is read or written is looked up: key, PD, range, access.",
 	},
+	[VMLX4_RULE_MR_IN_USE] = {
+		"mr-in-use",
+		"A memory region stays as it is while a posted WQE refers to it.",
+		"verbs: ibv_dereg_mr() with work outstanding; the card then faults.",
+		"the queues of the context are searched for its lkey when it is deregistered or\n"
+		"changed: what is posted, and what is sent and not completed.",
+	},
 	[VMLX4_RULE_MR_UNMAPPED] = {
 		"mr-unmapped",
 		"Memory of an MR, a queue or a doorbell record stays mapped, as writable as it\n"
@@ -34,12 +41,21 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"a doorbell named the queue, its next WQE was rewritten since it was last\n"
 		"executed, and still is not owned by the adapter after the grace period.",
 	},
+	[VMLX4_RULE_SQ_OWNER_LAST] = {
+		"sq-owner-last",
+		"The owner bit of a send WQE is written when all the rest of it is: from then on\n"
+		"the card may execute it, without a doorbell.",
+		"rdma-core: the barrier before the owner dword in providers/mlx4.",
+		"blocks up to 2 KiB ahead are read at times drawn by lot (--seed; stepped: at the\n"
+		"end of each run), and compared when they are executed.",
+	},
 	[VMLX4_RULE_SQ_STAMP] = {
 		"sq-stamp",
 		"Blocks ahead of the last posted WQE read as not posted: the card reads up to\n"
 		"2 KiB ahead and takes a block with the valid owner bit as posted.",
 		"rdma-core and Linux mlx4_en stamp freed WQEs for the prefetcher.",
-		"blocks ahead are looked at when the queue runs dry and when it idles.",
+		"blocks ahead are looked at when the queue runs dry and when it idles; and a later\n"
+		"block of a WQE that was read ahead without a stamp had another dword 0.",
 	},
 	[VMLX4_RULE_SQ_HEADROOM] = {
 		"sq-headroom",
@@ -51,7 +67,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"sq-first-dword-last",
 		"Bytes 4 to 63 of a block are written before its dword 0, which is its stamp.",
 		"rdma-core: the order in which providers/mlx4 writes data segments.",
-		"a WQE is executed and a later block of it still has the stamp.",
+		"a WQE is executed and a later block of it still has the stamp, or had no stamp\n"
+		"when it was read ahead and other bytes behind its dword 0.",
 	},
 	[VMLX4_RULE_SQ_DOORBELL] = {
 		"sq-doorbell",
@@ -180,11 +197,41 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"rdma-core: the limit of providers/mlx4; the counter has 16 bits.",
 		"posted less consumed exceeds the ring when the record is read.",
 	},
+	[VMLX4_RULE_RQ_BACKWARDS] = {
+		"rq-record-backwards",
+		"The record of a receive queue only counts up, modulo 2^16.",
+		"rdma-core: it is the running count of posted WQEs.",
+		"the record is less than when it was last read, which is when a frame finds no WQE,\n"
+		"at times drawn by lot (--seed), and now and then.",
+	},
+	[VMLX4_RULE_RQ_RESTART] = {
+		"rq-restart",
+		"When the last RSS QP of a used WQ goes, the adapter's counter restarts at 0; so\n"
+		"must the driver's: by way of RESET.",
+		"Linux mlx4_ib takes the queue to RESET then; libmlx4 resets its indices only in\n"
+		"ibv_modify_wq(). Deduced from both.",
+		"the WQ serves again, was not in RESET meanwhile, and has the same record.",
+	},
 	[VMLX4_RULE_RQ_WQE] = {
 		"rq-wqe",
 		"The byte count of a receive segment is 1 to 2^31 - 1.",
 		"PRM: data segment, where 0 stands for 2^31 and bit 31 for inline data.",
 		"a segment that a frame is scattered to has another.",
+	},
+	[VMLX4_RULE_RQ_WQE_POSTED] = {
+		"rq-wqe-posted",
+		"A receive WQE is written before the record covers it, and stays as it is until\n"
+		"its completion.",
+		"rdma-core: the barrier before the record in providers/mlx4.",
+		"a digest taken when the record is first seen to cover it is compared when a frame\n"
+		"comes.",
+	},
+	[VMLX4_RULE_RQ_BUFFER_POSTED] = {
+		"rq-buffer-posted",
+		"Nobody but the adapter writes to a buffer that is posted.",
+		"verbs: buffers of a work request are the adapter's until it completes.",
+		"as the WQE: the first 64 bytes of up to four buffers, and of one in eight lists a\n"
+		"second piece; not if the adapter itself wrote there meanwhile, nor under valgrind.",
 	},
 	[VMLX4_RULE_CQ_OVERRUN] = {
 		"cq-overrun",
@@ -198,6 +245,20 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"PRM: consumer index of the doorbell record, 24 bits.",
 		"the record is read when room is wanted, and when the CQ is looked over.",
 	},
+	[VMLX4_RULE_CQ_BACKWARDS] = {
+		"cq-consumer-backwards",
+		"The consumer index of a CQ only counts up, in 24 bits.",
+		"PRM: consumer index of the doorbell record.",
+		"the record is less than when it was last read: when room is wanted, at the latest\n"
+		"moment, and when the CQ is looked over.",
+	},
+	[VMLX4_RULE_CQE_OWNER] = {
+		"cqe-owner",
+		"The owner bits of a CQ are written by the adapter alone.",
+		"rdma-core: also where providers/mlx4 moves CQEs it leaves them.",
+		"the entry that is written next has the owner bit of the pass before; of a burst,\n"
+		"the first entry.",
+	},
 	[VMLX4_RULE_CQ_ARM] = {
 		"cq-arm",
 		"The arm record is written before the arm doorbell, with the same "
@@ -205,6 +266,89 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"command and index.",
 		"rdma-core: providers/mlx4 arms so.",
 		"the two are compared when the doorbell is taken; the record may be newer.",
+	},
+	[VMLX4_RULE_CQ_ARM_COMMAND] = {
+		"cq-arm-command",
+		"The command of an arm doorbell is 1 (solicited), 2 (next) or 3 (after some).",
+		"PRM: CQ doorbell.",
+		"the doorbell has another.",
+	},
+	[VMLX4_RULE_CQ_ARM_INDEX] = {
+		"cq-arm-index",
+		"The index that a CQ is armed with is not ahead of the producer.",
+		"rdma-core: it is the consumer index. An event might never come.",
+		"the doorbell is compared with the producer.",
+	},
+	[VMLX4_RULE_CQ_ARM_SN] = {
+		"cq-arm-sn",
+		"After an event was consumed a CQ is armed with the next sequence number.",
+		"rdma-core: arm_sn counts consumed events; PRM: a used one is ignored.",
+		"the doorbell has the number of the last event and a newer index, and the channel\n"
+		"holds no event that is not read.",
+	},
+	[VMLX4_RULE_CQ_ARM_DOORBELL] = {
+		"cq-arm-doorbell",
+		"An arm record is followed by its doorbell.",
+		"rdma-core: providers/mlx4 writes both.",
+		"the record changed, and no doorbell of the context came for three looks.",
+	},
+	[VMLX4_RULE_UAR_SEND] = {
+		"uar-send",
+		"The low 8 bits of a send doorbell are 0.",
+		"rdma-core: the QPN is in bits 31 to 8.",
+		"the doorbell word.",
+	},
+	[VMLX4_RULE_UAR_QPN] = {
+		"uar-qpn",
+		"A doorbell, or a BlueFlame copy, names a QP of its context that has a send queue.",
+		"Linux: a context has a UAR of its own.",
+		"the QPN is looked up. A doorbell that another overwrote is not seen.",
+	},
+	[VMLX4_RULE_UAR_STATE] = {
+		"uar-qp-state",
+		"No doorbell is rung for a QP before it is ready to send.",
+		"verbs: work requests are processed from RTS on; the doorbell would be lost.",
+		"the QP is in RESET, INIT or RTR. In the error state it may be rung for.",
+	},
+	[VMLX4_RULE_UAR_CQN] = {
+		"uar-cqn",
+		"An arm doorbell names a CQ of its context.",
+		"Linux: a context has a UAR of its own.",
+		"the CQN is looked up.",
+	},
+	[VMLX4_RULE_UAR_STRAY] = {
+		"uar-stray",
+		"Nothing is written to a mapped page of the device but its registers: 0x14 and\n"
+		"0x20 of the UAR page, and the BlueFlame buffers.",
+		"PRM: layout of the UAR page; the clock page is for reading.",
+		"256 bytes of the UAR page at every look, all of the UAR, unused and clock pages at\n"
+		"every 16th.",
+	},
+	[VMLX4_RULE_BF_COPY] = {
+		"bf-copy",
+		"What is copied to a BlueFlame buffer is the WQE in the ring at the index in its\n"
+		"dword 0, with owner bit and QPN.",
+		"rdma-core: providers/mlx4 copies it from there.",
+		"the two are compared (with --step: the engine's thread may see half a copy).",
+	},
+	[VMLX4_RULE_BF_SIZE] = {
+		"bf-size",
+		"A BlueFlame WQE has data, and is no longer than a buffer.",
+		"rdma-core: the condition of providers/mlx4.",
+		"the size in dword 1 (with --step).",
+	},
+	[VMLX4_RULE_BF_BUFFER] = {
+		"bf-buffer",
+		"The two BlueFlame buffers of a context take turns.",
+		"rdma-core: providers/mlx4 changes the buffer after each post.",
+		"two WQEs that follow each other came by the same one, and the context has one\n"
+		"queue that sends (with --step).",
+	},
+	[VMLX4_RULE_BF_VLAN] = {
+		"bf-vlan",
+		"A WQE that inserts a VLAN tag does not go by BlueFlame: the QPN has its place.",
+		"Linux mlx4_en: its condition for BlueFlame.",
+		"the QPN in a buffer is none, and has the bits that insert a tag.",
 	},
 };
 

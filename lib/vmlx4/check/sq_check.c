@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "../hca/internal.h"
+#include "ahead.h"
 #include "flight.h"
 #include "sq_ring.h"
+#include "state.h"
 #include "wqe_check.h"
 
 /*
@@ -22,6 +24,7 @@
 
 struct vmlx4_sq_check {
 	struct vmlx4_flight *flight; /* executed and not completed; or NULL */
+	struct vmlx4_ahead *ahead;   /* read before it was announced; or NULL */
 	bool rung;           /* a doorbell named the queue since the last WQE */
 	bool doubt;          /* seen once while idle: look again before it is said */
 	bool judged;         /* the idle position… */
@@ -70,8 +73,10 @@ vmlx4_sq_check_new(struct vmlx4_qp *qp)
 	struct vmlx4_sq_check *check =
 		vmlx4_zalloc(sizeof(*check) + blocks * sizeof(check->executed[0]));
 
-	if (check != NULL)
+	if (check != NULL) {
 		check->flight = vmlx4_flight_new(qp);
+		check->ahead = vmlx4_ahead_new();
+	}
 	return check;
 }
 
@@ -84,6 +89,7 @@ vmlx4_sq_check_end(struct vmlx4_qp *qp)
 		return;
 	vmlx4_flight_end(qp);
 	vmlx4_flight_free(check->flight);
+	free(check->ahead);
 	qp->sq.check = NULL;
 	free(check);
 }
@@ -137,6 +143,8 @@ vmlx4_sq_check_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	bool whole = true;
 
 	vmlx4_wqe_check(qp, wqe, size);
+	if (check != NULL && check->ahead != NULL)
+		vmlx4_ahead_compare(qp, check->ahead, wqe, size);
 	if ((vmlx4_be32(wqe) & VMLX4_HW_OPCODE) == VMLX4_HW_OP_LSO && size >= 32)
 		header_end = 20 + VMLX4_HW_LSO_HEADER(vmlx4_be32(wqe + 16));
 	for (at = 0; at < size; at += VMLX4_HW_CHUNK) {
@@ -205,6 +213,18 @@ report_ahead(struct vmlx4_qp *qp, uint32_t ahead)
 		"which reads as posted", ahead, sq->ci, dword0(block_at(sq, stride, offset)));
 }
 
+/* At a moment that lot decides, or, stepped, whenever the queue runs dry. */
+static void
+read_ahead(struct vmlx4_qp *qp)
+{
+	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
+
+	if (qp->sq.check->ahead == NULL || adapter->check == NULL)
+		return;
+	if (adapter->options.step || vmlx4_check_lot(adapter->check, DRAINS_PER_LOOK))
+		vmlx4_ahead_read(qp, qp->sq.check->ahead);
+}
+
 void
 vmlx4_sq_check_drained(struct vmlx4_qp *qp)
 {
@@ -217,6 +237,7 @@ vmlx4_sq_check_drained(struct vmlx4_qp *qp)
 		ahead = posted_ahead(&qp->sq, FAR_AHEAD);
 	if (ahead != 0)
 		report_ahead(qp, ahead);
+	read_ahead(qp);
 }
 
 /* Written since it was last executed, and not merely stamped or initialised? */

@@ -36,6 +36,7 @@ vmlx4_cq_init(struct vmlx4_cq *cq)
 	cq->room = 0;
 	cq->error_pi = 0;
 	cq->error = false;
+	memset(&cq->check, 0, sizeof(cq->check));
 	cq->fired_sn = 0xff;
 }
 
@@ -113,6 +114,8 @@ cq_refresh(struct vmlx4_cq *cq)
 		used = cq_used(cq);
 	}
 	cq->room = cq->cqe_cnt - used;
+	if (unlikely(vmlx4_strict(cq->obj.ctx->adapter)))
+		vmlx4_cq_check_ci(cq, cq->pi - used);
 	return true;
 }
 
@@ -127,6 +130,8 @@ vmlx4_cq_claim(struct vmlx4_cq *cq)
 		cq_overrun(cq);
 		return NULL;
 	}
+	if (unlikely(vmlx4_strict(cq->obj.ctx->adapter)))
+		vmlx4_cq_check_owner(cq);
 	cqe = vmlx4_cq_entry(cq, cq->pi);
 	vmlx4_prefetch_write(cqe_at(cq, cq->pi + 4));
 	return cqe;
@@ -197,23 +202,8 @@ vmlx4_cq_check_arm(struct vmlx4_cq *cq)
 	if (ahead <= 0)
 		return;
 	cq->fired_sn = (uint8_t)sn;
+	cq->check.fired_ci = VMLX4_HW_ARM_LOW24(arm);
 	vmlx4_comp_event(cq);
-}
-
-/* The record must be there before the doorbell; it may only be newer. */
-static void
-check_arm_record(struct vmlx4_cq *cq, uint32_t hi, uint32_t ci)
-{
-	uint32_t rec = vmlx4_load_be32(cq->db + 1);
-	int32_t newer = (int32_t)((VMLX4_HW_ARM_LOW24(rec) - ci) << 8) >> 8;
-	uint32_t sn_newer = (VMLX4_HW_ARM_SN(rec) - VMLX4_HW_ARM_SN(hi)) & 3;
-
-	if (VMLX4_HW_ARM_CMD(rec) != 0 && newer >= 0 && sn_newer <= 1)
-		return;
-	vmlx4_violation(cq->obj.ctx->adapter, VMLX4_RULE_CQ_ARM, "CQ", cq->cqn, cq->pi,
-		"doorbell has sn %u cmd %u ci %#x, the record sn %u cmd %u ci %#x",
-		VMLX4_HW_ARM_SN(hi), VMLX4_HW_ARM_CMD(hi), ci, VMLX4_HW_ARM_SN(rec),
-		VMLX4_HW_ARM_CMD(rec), VMLX4_HW_ARM_LOW24(rec));
 }
 
 void
@@ -223,14 +213,14 @@ vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm)
 	struct vmlx4_obj *obj;
 
 	vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_ARM, hi, ci);
+	if (unlikely(vmlx4_strict(ctx->adapter)))
+		vmlx4_cq_check_doorbell(ctx, hi, ci);
 	/* Another CQ's arm may have overwritten the word: look at all of them. */
 	TAILQ_FOREACH(obj, &ctx->objs, next) {
 		struct vmlx4_cq *cq = (struct vmlx4_cq *)(void *)obj;
 
 		if (obj->type != VMLX4_CQ)
 			continue;
-		if (cq->cqn == VMLX4_HW_ARM_LOW24(hi) && vmlx4_strict(ctx->adapter))
-			check_arm_record(cq, hi, ci);
 		if (vmlx4_unknowns(ctx->adapter)->arm_fires_on_pending)
 			vmlx4_cq_check_arm(cq);
 	}

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check/state.h"
+#include "../check/uar_check.h"
 #include "../profile.h"
 #include "../uverbs/uverbs.h"
 #include "../wire/wire.h"
@@ -91,6 +93,8 @@ take_blueflame(struct vmlx4_context *ctx)
 		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_BLUEFLAME, a, 0);
 	if (unlikely(b != 0))
 		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_BLUEFLAME, b, 0);
+	if (unlikely(vmlx4_strict(ctx->adapter)))
+		vmlx4_uar_check_blueflame(ctx, a, b);
 	return a | b;
 }
 
@@ -99,22 +103,23 @@ take_doorbells(struct vmlx4_context *ctx)
 {
 	uint32_t sent = take32((uint32_t *)(void *)(ctx->pages + VMLX4_HW_UAR_SEND));
 	uint64_t *arm_word = (uint64_t *)(void *)(ctx->pages + VMLX4_HW_UAR_ARM);
-	struct vmlx4_adapter *adapter = ctx->adapter;
 
 	if (sent != 0)
 		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_SEND, sent, 0);
-	if (sent != 0 && vmlx4_strict(adapter)) {
-		struct vmlx4_qp *qp = adapter->qp_table[(sent >> 8) & (VMLX4_QP_TABLE - 1)];
-
-		if (qp != NULL)
-			vmlx4_sq_check_rung(qp);
-	}
+	if (sent != 0 && unlikely(vmlx4_strict(ctx->adapter)))
+		vmlx4_uar_check_send(ctx, sent);
 	/* Several queues share the word: whichever rang, all may have work. */
 	if (sent != 0 || take_blueflame(ctx) != 0)
 		vmlx4_engine_kick(ctx);
 	if (unlikely(__atomic_load_n(arm_word, __ATOMIC_RELAXED) != 0))
 		vmlx4_cq_arm_doorbell(ctx, be64toh(__atomic_exchange_n(arm_word, 0,
 			__ATOMIC_ACQUIRE)));
+}
+
+void
+vmlx4_engine_doorbells(struct vmlx4_context *ctx)
+{
+	take_doorbells(ctx);
 }
 
 /* ---- queues that nobody announced ---- */
@@ -160,7 +165,11 @@ object_audit(struct vmlx4_obj *obj)
 	struct vmlx4_qp *qp = (struct vmlx4_qp *)(void *)obj;
 
 	if (obj->type == VMLX4_CQ && vmlx4_strict(obj->ctx->adapter))
-		vmlx4_cq_check_consumer(cq);
+		vmlx4_cq_check_look(cq);
+	else if (obj->type == VMLX4_WQ && wq->rq.live)
+		vmlx4_rq_check_look(&wq->rq);
+	else if (obj->type == VMLX4_QP && qp->rq.live)
+		vmlx4_rq_check_look(&qp->rq);
 	else if (obj->type == VMLX4_WQ && wq->rq.error)
 		vmlx4_rq_error(&wq->rq);
 	else if (obj->type == VMLX4_QP && qp->rq.error)
@@ -179,7 +188,11 @@ engine_audit(struct vmlx4_adapter *adapter, uint64_t now)
 			sq_audit(qp, now);
 		TAILQ_FOREACH(obj, &ctx->objs, next)
 			object_audit(obj);
+		if (vmlx4_strict(adapter))
+			vmlx4_uar_check_look(ctx);
 	}
+	if (adapter->check != NULL)
+		adapter->check->audits++;
 }
 
 static void
@@ -475,6 +488,7 @@ vmlx4_engine_start(struct vmlx4_adapter *adapter)
 	engine->adapter = adapter;
 	STAILQ_INIT(&engine->injected);
 	adapter->engine = engine;
+	vmlx4_check_start(adapter);
 	if (adapter->options.step)
 		return 0;
 	ret = engine_spawn(engine);
@@ -502,6 +516,7 @@ vmlx4_engine_stop(struct vmlx4_adapter *adapter)
 		pthread_join(engine->thread, NULL);
 	vmlx4_lock(adapter);
 	adapter->engine = NULL;
+	vmlx4_check_stop(adapter);
 	vmlx4_wires_idle(adapter);
 	vmlx4_inject_drop(engine);
 	vmlx4_unlock(adapter);

@@ -125,6 +125,14 @@ struct vmlx4_cq {
 	uint32_t comp_events; /* written to the channel for this CQ */
 	uint32_t async_events;
 	uint16_t moderation_count, moderation_period;
+	struct {
+		uint32_t ci;        /* the consumer's record when it was last read */
+		bool ci_known;
+		uint32_t fired_ci;  /* of the last arm that was answered */
+		uint32_t arm;       /* the arm record at the last doorbell… */
+		uint32_t arm_seen;  /* …and another one since, seen how often? */
+		unsigned int arm_looks;
+	} check;
 	struct vmlx4_held *held; /* CQEs that a fault keeps back, or NULL */
 };
 
@@ -143,6 +151,9 @@ struct vmlx4_rq {
 	uint32_t qpn;          /* for the CQE */
 	struct vmlx4_cq *cq;
 	struct vmlx4_pd *pd;
+	struct vmlx4_rq_check *check; /* what the contract checker remembers, or NULL */
+	bool not_restarted;    /* used, and not reset by the program since… */
+	uint16_t used_record;  /* …and what the record said then */
 };
 
 /* A send queue, in units of its stride (64 B and up). */
@@ -324,6 +335,12 @@ struct vmlx4_context {
 	struct vmlx4_qp_list sqs;      /* what a send doorbell makes the engine scan */
 	struct vmlx4_wqn_range *wqn_range; /* the one still open */
 	bool scan;             /* look at all SQs in the next pass */
+	struct {
+		bool known;        /* the last BlueFlame post… */
+		unsigned int buffer;
+		uint32_t qpn;
+		uint16_t next;     /* …and the index of the WQE behind it */
+	} bf;
 	bool dead;             /* the device died under it */
 	TAILQ_ENTRY(vmlx4_context) next;
 };
@@ -347,6 +364,7 @@ struct vmlx4_adapter {
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;
+	struct vmlx4_check_state *check; /* the contract checker's, or NULL */
 	struct vmlx4_faults *faults; /* NULL while there are none */
 	struct vmlx4_faults *fault_state; /* the same, always */
 	struct vmlx4_time time;

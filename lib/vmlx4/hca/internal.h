@@ -10,7 +10,9 @@
 #include <infiniband/verbs.h>
 
 #include "../check/check.h"
+#include "../check/cq_check.h"
 #include "../check/flight.h"
+#include "../check/rq_check.h"
 #include "../check/sq_check.h"
 #include "../fault/fault.h"
 #include "../profile.h"
@@ -266,6 +268,8 @@ vmlx4_tx_emit(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 
 /* ---- engine.c ---- */
 
+/* Take the doorbells of a context, and note what they ask for. */
+void vmlx4_engine_doorbells(struct vmlx4_context *ctx);
 /* A new doorbell, or another reason to look at the send queues. */
 void vmlx4_engine_kick(struct vmlx4_context *ctx);
 uint64_t vmlx4_now_ns(void);

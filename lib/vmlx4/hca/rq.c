@@ -23,6 +23,7 @@ rq_wqe(const struct vmlx4_rq *rq, uint32_t index)
 void
 vmlx4_rq_reset(struct vmlx4_rq *rq)
 {
+	vmlx4_rq_check_end(rq);
 	rq->ci = 0;
 	rq->posted = 0;
 	rq->live = false;
@@ -36,20 +37,19 @@ vmlx4_rq_ready(struct vmlx4_rq *rq)
 		return; /* a queue that never takes frames, e.g. of a send-only QP */
 	rq->live = true;
 	rq->error = false;
+	vmlx4_rq_check_ready(rq);
 }
 
 /* Read the producer record; the number of WQEs to fill. */
 static uint32_t
 rq_refresh(struct vmlx4_rq *rq)
 {
-	uint32_t n;
+	uint16_t before = rq->posted;
 
 	rq->posted = (uint16_t)vmlx4_load_be32(rq->db);
-	n = (uint16_t)(rq->posted - rq->ci);
-	if (unlikely(n > rq->wqe_cnt))
-		vmlx4_violation(rq_adapter(rq), VMLX4_RULE_RQ_OVERRUN, "RQ", rq->qpn, rq->ci,
-			"%u WQEs posted, the ring holds %u", n, rq->wqe_cnt);
-	return n;
+	if (unlikely(rq->check != NULL) && rq->posted != before)
+		vmlx4_rq_check_record(rq, before);
+	return (uint16_t)(rq->posted - rq->ci);
 }
 
 void
@@ -244,6 +244,8 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	rq_prefetch(rq);
 	port->adapter->rx_active = rq; /* for unmapped.c */
 	wqe = rq_wqe(rq, rq->ci);
+	if (unlikely(rq->check != NULL))
+		vmlx4_rq_check_take(rq, rq->ci, (uint32_t)length);
 	vmlx4_trace_rqe(port, rq, wqe, length);
 	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :
 		rq_scatter(rq, wqe, frame, length);

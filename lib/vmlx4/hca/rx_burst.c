@@ -147,6 +147,8 @@ queue_open(struct receiver *rx, struct vmlx4_rq *rq)
 	if (!rq->live || n == 0 || rq->scatter_fcs || cq->error || cq->timestamps ||
 	    cq->room == 0)
 		return false;
+	if (unlikely(rx->strict))
+		vmlx4_cq_check_owner(cq);
 	rx->adapter->rx_active = rq; /* for unmapped.c */
 	rx->ring = rq->buf;
 	rx->mask = rq->wqe_cnt - 1;
@@ -200,6 +202,8 @@ queue_put(struct receiver *rx, const uint8_t *frame, uint32_t length, uint32_t s
 	if (likely(rx->cq.count + BUFFERS_AHEAD < rx->room))
 		vmlx4_prefetch_write((const void *)(uintptr_t)
 			be64toh(queue_segment(rx, index + BUFFERS_AHEAD)->addr));
+	if (unlikely(rx->strict) && rx->rq->check != NULL)
+		vmlx4_rq_check_take(rx->rq, (uint16_t)index, length);
 	copy_frame(to, frame, length);
 	/* The checksum is in memory order; beside the index it is two bytes more. */
 	vmlx4_cq_writer_put(&rx->cq, vmlx4_cqe_pair(rx->rq->qpn, hash),

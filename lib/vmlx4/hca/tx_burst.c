@@ -141,11 +141,15 @@ complete(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 
 	if (unlikely(qp->sq.check != NULL))
 		signaled = vmlx4_flight_hold_burst(qp, first, signaled);
+	if (unlikely(signaled == 0))
+		return;
 	if (unlikely(qp->sq.cq->timestamps || qp->sq.cq->error ||
 	    qp->sq.cq->room < (uint32_t)__builtin_popcount(signaled))) {
 		complete_general(qp, first, signaled);
 		return;
 	}
+	if (unlikely(qp->sq.check != NULL))
+		vmlx4_cq_check_owner(qp->sq.cq);
 	vmlx4_cq_writer_open(&writer, qp->sq.cq);
 	for (; signaled != 0; signaled &= signaled - 1)
 		vmlx4_cq_writer_put(&writer, qpn, 0, 0, vmlx4_cqe_pair(

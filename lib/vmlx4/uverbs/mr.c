@@ -5,6 +5,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <unistd.h>
 
+#include "../check/mr_check.h"
 #include "uverbs.h"
 
 #define ACCESS_NEEDS_LOCAL_WRITE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -156,6 +157,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	ret = rereg_check(ctx, &request, mr, &pd);
 	if (ret < 0)
 		return ret;
+	vmlx4_mr_check_use(mr);
 	if (pd != mr->pd) {
 		mr->pd->obj.users--;
 		pd->obj.users++;
@@ -202,6 +204,7 @@ vmlx4_cmd_dereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		ret = vmlx4_obj_find_idle(ctx, request.mr_handle, VMLX4_MR, &mr);
 	if (ret < 0)
 		return ret;
+	vmlx4_mr_check_use(mr);
 	vmlx4_mr_release(mr);
 	return 0;
 }

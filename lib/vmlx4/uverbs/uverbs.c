@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../adapter.h"
+#include "../check/uar_check.h"
 #include "../fault/fault.h"
 #include "../hca/guard.h"
 #include "../profile.h"
@@ -310,6 +311,7 @@ run(struct vmlx4_context *ctx, const struct ib_uverbs_cmd_hdr *hdr, const uint8_
 	int ret = decode(ctx, hdr, buffer, count, &method, &cmd);
 	const struct vmlx4_cmd *decoded = ret == 0 ? &cmd : NULL;
 
+	vmlx4_check_command(ctx);
 	vmlx4_trace_command(ctx, hdr->command, decoded);
 	if (ret == 0 && ctx->adapter->faults != NULL)
 		ret = vmlx4_fault_command(ctx, hdr->command, &cmd);

@@ -6,6 +6,7 @@
 #include <rdma/mlx4-abi.h>
 #include <stdlib.h>
 
+#include "../check/rq_check.h"
 #include "../hca/guard.h"
 #include "../profile.h"
 #include "uverbs.h"
@@ -255,6 +256,8 @@ vmlx4_cmd_modify_wq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		return -EINVAL;
 	if (wq->state != to) {
 		wq->state = to;
+		if (to == IBV_WQS_RESET)
+			vmlx4_rq_check_down(&wq->rq, true);
 		wq_apply(wq);
 	}
 	return 0;
@@ -324,6 +327,7 @@ vmlx4_table_down(struct vmlx4_table *table)
 		struct vmlx4_wq *wq = table->wq[i];
 
 		if (--wq->rss_users == 0) {
+			vmlx4_rq_check_down(&wq->rq, false);
 			wq_apply(wq);
 			wq->port = NULL;
 		}

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "broken.h"
+#include "check/mr_check.h"
 
 /* A buffer that is unmapped while its MR lives; test_unmapped.c has what follows. */
 static void
@@ -22,11 +23,73 @@ test_mr_unmapped(void **state)
 	reported(b, VMLX4_RULE_MR_UNMAPPED);
 }
 
+/* What DEREG_MR does first. */
+static void
+deregister(struct broken *b)
+{
+	b->card.mr.obj.ctx = b->card.ctx;
+	vmlx4_mr_check_use(&b->card.mr);
+}
+
+static void
+test_posted_receive(void **state)
+{
+	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
+
+	(void)state;
+	card_post_recv(b->rq, 0, b->card.arena, 2048);
+	deregister(b); /* the record does not cover it */
+	assert_int_equal(b->card.adapter->violations, 0);
+	card_rq_record(b->rq, 1);
+	deregister(b);
+	reported(b, VMLX4_RULE_MR_IN_USE);
+}
+
+static void
+test_posted_send(void **state)
+{
+	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
+
+	(void)state;
+	card_post(b->sq, 0, 0x0e, b->card.arena, 60);
+	deregister(b);
+	reported(b, VMLX4_RULE_MR_IN_USE);
+}
+
+static void
+test_send_in_flight(void **state)
+{
+	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
+
+	(void)state;
+	card_post(b->sq, 0, 0x02, b->card.arena, 60); /* no completion covers it */
+	ring(b);
+	deregister(b);
+	reported(b, VMLX4_RULE_MR_IN_USE);
+}
+
+static void
+test_completed(void **state)
+{
+	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
+
+	(void)state;
+	card_post(b->sq, 0, 0x02, b->card.arena, 60);
+	card_post(b->sq, 1, 0x0e, b->card.arena, 60);
+	ring(b);
+	deregister(b);
+	clean(b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mr_unmapped),
+		cmocka_unit_test(test_posted_receive),
+		cmocka_unit_test(test_posted_send),
+		cmocka_unit_test(test_send_in_flight),
+		cmocka_unit_test(test_completed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
