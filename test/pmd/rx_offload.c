@@ -152,6 +152,76 @@ TEST(rx_vlan_strip_can_be_switched_while_running)
 	}
 }
 
+static void
+check_gone(uint16_t port, const struct tags *tags)
+{
+	uint8_t frame[100], tagged[108];
+	struct rte_mbuf *m;
+
+	frame_make(frame, sizeof(frame), mac_foreign, 3);
+	wire_inject(port, tagged, tagged_frame(tagged, frame, sizeof(frame), tags));
+	CHECK_EQ(rx_all(port, 0, &m, 1), 0);
+}
+
+static void
+check_filter(uint16_t port, size_t length)
+{
+	static const struct tags hundred = { 1, { 0x8100 }, { 0xe064 } };
+	unsigned int i;
+
+	for (i = 0; i < 30; i++) {
+		/* No id is named: tagged frames go, others are not concerned. */
+		check_tagged(port, &untagged, length, 0);
+		check_gone(port, &one);
+		CHECK_OK(rte_eth_dev_vlan_filter(port, 0x123, 1));
+		check_tagged(port, &one, length, VLAN);
+		check_gone(port, &hundred);
+		CHECK_OK(rte_eth_dev_vlan_filter(port, 100, 1));
+		check_tagged(port, &hundred, length, VLAN);
+		CHECK_OK(rte_eth_dev_vlan_filter(port, 0x123, 0));
+		check_gone(port, &one);
+		check_tagged(port, &hundred, length, VLAN);
+		CHECK_OK(rte_eth_dev_vlan_filter(port, 100, 0));
+	}
+	CHECK_EQ(xstat_of(port, "rx_vlan_filtered_packets"), 30 * 3);
+	CHECK_EQ(stats_of(port).ierrors, 0);
+}
+
+TEST(rx_vlan_filter)
+{
+	check_filter(strip_port(2048, RTE_ETH_RX_OFFLOAD_VLAN_FILTER, 1500), 100);
+}
+
+TEST(rx_vlan_filter_of_scattered_frames)
+{
+	check_filter(strip_port(600, RTE_ETH_RX_OFFLOAD_VLAN_FILTER | RTE_ETH_RX_OFFLOAD_SCATTER,
+		3000), 2900);
+}
+
+/* A burst with frames of both kinds: those left are whole and in order. */
+TEST(rx_vlan_filter_in_the_middle_of_a_burst)
+{
+	uint16_t port = strip_port(2048, RTE_ETH_RX_OFFLOAD_VLAN_FILTER, 1500);
+	uint8_t frame[100], tagged[108];
+	struct rte_mbuf *pkts[64];
+	unsigned int i, n, round;
+
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 40; i++) {
+			frame_make(frame, sizeof(frame), mac_foreign, i);
+			wire_inject(port, tagged, tagged_frame(tagged, frame, sizeof(frame),
+				i % 3 == 0 ? &untagged : &one));
+		}
+		n = rx_all(port, 0, pkts, 64);
+		CHECK_EQ(n, 14);
+		for (i = 0; i < n; i++) {
+			frame_make(frame, sizeof(frame), mac_foreign, 3 * i);
+			check_mbuf(pkts[i], frame, sizeof(frame));
+		}
+		free_mbufs(pkts, n);
+	}
+}
+
 /* ---- timestamps ---- */
 
 static uint64_t

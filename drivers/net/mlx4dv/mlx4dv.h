@@ -223,6 +223,7 @@ void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_
 int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
 	struct rte_eth_burst_mode *mode);
 uint64_t mdv_rx_offloads(const struct mdv_priv *priv);
+int mdv_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
 int mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask);
 void mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on);
 int mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock);

@@ -367,6 +367,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rx_queue_intr_disable = mdv_rx_queue_intr_disable,
 	.get_monitor_addr = mdv_get_monitor_addr,
 	.flow_ops_get = mdv_flow_ops_get,
+	.vlan_filter_set = mdv_vlan_filter_set,
 	.vlan_offload_set = mdv_vlan_offload_set,
 	.vlan_strip_queue_set = mdv_vlan_strip_queue_set,
 	.read_clock = mdv_read_clock,

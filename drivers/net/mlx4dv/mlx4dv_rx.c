@@ -64,6 +64,9 @@ rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uin
 			mdv_rx_count_error(rxq, cqe);
 			continue;
 		}
+		if (level == RX_FULL &&
+		    mdv_rx_filtered(rxq, cqe, (const uint8_t *)m->buf_addr + headroom))
+			continue;
 		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, next, headroom))) {
 			rxq->stats.nombuf++;
 			continue;
@@ -175,7 +178,8 @@ mdv_rx_select(struct mdv_rxq *rxq)
 
 	if (rxq->sges_n != 0)
 		receive = mdv_rx_receive_scattered;
-	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0)
+	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0 ||
+		 rxq->vlan_ids != NULL)
 		receive = rx_receive_full;
 	else if (rxq->csum || rxq->rss_hash)
 		receive = rx_receive_offloads;

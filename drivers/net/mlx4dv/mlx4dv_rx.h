@@ -34,6 +34,8 @@ uint64_t mdv_rx_csum_partly(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe
 	const struct rte_mbuf *m, uint32_t status);
 /* VLAN tag and timestamp of a packet as far as wanted; returns their flags. */
 uint64_t mdv_rx_extras(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m);
+/* True when a VLAN filter is on and the frame that begins at data has no leave to pass. */
+bool mdv_rx_filtered(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const uint8_t *data);
 /* Count a CQE that carries no packet. Its buffers stay where they are. */
 void mdv_rx_count_error(struct mdv_rxq *rxq, const struct dvq_cqe *cqe);
 /*

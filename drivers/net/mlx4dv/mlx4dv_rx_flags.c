@@ -104,6 +104,25 @@ strip(struct rte_mbuf *m, uint8_t *data, uint16_t n)
 }
 
 /*
+ * By software, as rules with a VLAN id would leave untagged frames to the kernel.
+ * The buffer of such a frame stays where it is.
+ */
+bool
+mdv_rx_filtered(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const uint8_t *data)
+{
+	uint16_t vid;
+
+	if (rxq->vlan_ids == NULL ||
+	    (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) == 0)
+		return false;
+	vid = tag_type(data, 2 * RTE_ETHER_ADDR_LEN + 2) & 0xfff;
+	if ((rxq->vlan_ids[vid / 64] & RTE_BIT64(vid % 64)) != 0)
+		return false;
+	rxq->stats.filtered++;
+	return true;
+}
+
+/*
  * The adapter leaves tags in the data, and says that one is there. A CQE with a
  * timestamp has no room for the tag, so it is read from the data in any case.
  */

@@ -24,7 +24,8 @@ uint64_t
 mdv_rx_offloads(const struct mdv_priv *priv)
 {
 	uint64_t offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH |
-		RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_QINQ_STRIP;
+		RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_QINQ_STRIP |
+		RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 
 	if (priv->caps.keep_crc)
 		offloads |= RTE_ETH_RX_OFFLOAD_KEEP_CRC;
@@ -143,6 +144,13 @@ set_timestamps(struct mdv_rxq *rxq)
 }
 
 static void
+set_vlan_filter(struct mdv_rxq *rxq, uint64_t offloads)
+{
+	rxq->vlan_ids = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0 ?
+		rxq->priv->dev->data->vlan_filter_conf.ids : NULL;
+}
+
+static void
 set_offloads(struct mdv_rxq *rxq)
 {
 	uint64_t offloads = rxq->conf.offloads;
@@ -153,6 +161,7 @@ set_offloads(struct mdv_rxq *rxq)
 	rxq->csum_l2tun = rxq->csum && rxq->priv->caps.tunnel_csum;
 	rxq->vlan_strip = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
 	rxq->qinq_strip = (offloads & RTE_ETH_RX_OFFLOAD_QINQ_STRIP) != 0;
+	set_vlan_filter(rxq, offloads);
 }
 
 int
@@ -453,14 +462,7 @@ mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 
 /* ---- what can change while the queue is polled ---- */
 
-static void
-set_vlan_strip(struct mdv_rxq *rxq, bool on)
-{
-	rxq->vlan_strip = on;
-	mdv_rx_select(rxq);
-}
-
-/* ethdev has put what is wanted into dev_conf. Filters: mlx4dv_rules.c. */
+/* ethdev has put what is wanted into dev_conf. */
 int
 mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask)
 {
@@ -474,17 +476,34 @@ mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask)
 			continue;
 		if ((mask & RTE_ETH_QINQ_STRIP_MASK) != 0)
 			rxq->qinq_strip = (offloads & RTE_ETH_RX_OFFLOAD_QINQ_STRIP) != 0;
-		if ((mask & (RTE_ETH_VLAN_STRIP_MASK | RTE_ETH_QINQ_STRIP_MASK)) != 0)
-			set_vlan_strip(rxq, (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0);
+		if ((mask & RTE_ETH_VLAN_FILTER_MASK) != 0)
+			set_vlan_filter(rxq, offloads);
+		if ((mask & RTE_ETH_VLAN_STRIP_MASK) != 0)
+			rxq->vlan_strip = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+		mdv_rx_select(rxq);
 	}
+	return 0;
+}
+
+/* The queues look at ethdev's own map of ids, which follows. */
+int
+mdv_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on)
+{
+	RTE_SET_USED(dev);
+	RTE_SET_USED(vid);
+	RTE_SET_USED(on);
 	return 0;
 }
 
 void
 mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on)
 {
-	if (dev->data->rx_queues[idx] != NULL)
-		set_vlan_strip(dev->data->rx_queues[idx], on != 0);
+	struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+
+	if (rxq == NULL)
+		return;
+	rxq->vlan_strip = on != 0;
+	mdv_rx_select(rxq);
 }
 
 /* ---- information ---- */

@@ -73,6 +73,7 @@ struct mdv_rxq_stats {
 	uint64_t flushed;         /* completions flushed by a queue in error */
 	uint64_t recoveries;      /* times the queue was brought back to life */
 	uint64_t unpolled;        /* packets that nobody took before the queue stopped */
+	uint64_t filtered;        /* packets of a VLAN that the application did not name */
 };
 
 struct mdv_rxq;
@@ -102,6 +103,7 @@ struct mdv_rxq {
 	bool csum_l2tun;
 	bool vlan_strip;          /* RX_OFFLOAD_VLAN_STRIP, of this queue at present */
 	bool qinq_strip;          /* RX_OFFLOAD_QINQ_STRIP */
+	const uint64_t *vlan_ids; /* RX_OFFLOAD_VLAN_FILTER: a bit for each id; or NULL */
 	bool dead;                /* a completion of this burst proved it */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */

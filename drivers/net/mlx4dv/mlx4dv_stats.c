@@ -30,6 +30,7 @@ static const struct counter rx_counters[] = {
 	{ "rx_nombuf_packets", RX(nombuf) },
 	{ "rx_queue_recoveries", RX(recoveries) },
 	{ "rx_unpolled_packets", RX(unpolled) },
+	{ "rx_vlan_filtered_packets", RX(filtered) },
 };
 
 static const struct counter tx_counters[] = {
