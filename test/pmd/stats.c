@@ -253,6 +253,29 @@ TEST(stats_xstats_are_consistent)
 }
 
 /* Each reason to drop a packet on the way out has its own name. */
+TEST(stats_xstats_of_the_interface)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up(0, &conf);
+	uint8_t frame[60];
+	unsigned int i;
+
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	for (i = 0; i < 3; i++) {
+		wire_inject(port, frame, sizeof(frame));
+		settle();
+	}
+	CHECK_EQ(rx_discard(port), 3);
+	CHECK_EQ(xstat_of(port, "netdev_rx_packets"), 3);
+	CHECK_EQ(xstat_of(port, "netdev_rx_bytes"), 3 * sizeof(frame));
+	CHECK_OK(rte_eth_xstats_reset(port));
+	CHECK_EQ(xstat_of(port, "netdev_rx_packets"), 0);
+	wire_inject(port, frame, sizeof(frame));
+	CHECK_EQ(rx_discard(port), 1);
+	CHECK_EQ(xstat_of(port, "netdev_rx_packets"), 1);
+	CHECK_EQ(xstat_of(port, "netdev_tx_packets"), 0);
+}
+
 TEST(stats_xstats_name_the_reason_of_a_drop)
 {
 	struct port_conf conf = port_conf(pool_create(2048, 2048));

@@ -129,8 +129,15 @@ struct mdv_caps {
 	bool timestamps;          /* of completions, with a clock that can be read */
 };
 
-struct mdv_netdev_stats {
-	uint64_t rx_missed;
+/* Counters of the port's interface (mlx4dv_netdev_stats.c). */
+struct mdv_netdev_counters {
+	uint32_t total;           /* that the interface has */
+	uint32_t n;               /* shown; these have */
+	char (*names)[32];
+	uint32_t *index;          /* among total */
+	uint64_t *base;           /* at the last reset */
+	uint32_t missed;          /* index of what becomes imissed; total: none */
+	uint64_t missed_base;
 };
 
 struct mdv_priv {
@@ -168,7 +175,7 @@ struct mdv_priv {
 	bool link_expected;       /* what the last event said */
 	int lsc_reported;         /* link status that the application knows; -1 */
 
-	uint64_t missed_base;     /* of the netdev's counter, at the last reset */
+	struct mdv_netdev_counters netdev;
 };
 
 static inline struct mdv_priv *
@@ -208,9 +215,16 @@ int mdv_netdev_get_speed(const struct mdv_priv *priv, uint32_t *mbps, bool *full
 	bool *autoneg);
 int mdv_netdev_get_pause(const struct mdv_priv *priv, struct rte_eth_fc_conf *conf);
 int mdv_netdev_set_pause(const struct mdv_priv *priv, const struct rte_eth_fc_conf *conf);
-int mdv_netdev_get_stats(const struct mdv_priv *priv, struct mdv_netdev_stats *stats);
+int mdv_netdev_ethtool(const struct mdv_priv *priv, void *command);
 /* First line of a file below the sysfs folder of a verbs device. */
 int mdv_sysfs_read(const struct ibv_device *ibdev, const char *file, char *buf, size_t size);
+
+/* mlx4dv_netdev_stats.c */
+void mdv_netdev_stats_open(struct mdv_priv *priv);
+void mdv_netdev_stats_close(struct mdv_priv *priv);
+void mdv_netdev_stats_read(const struct mdv_priv *priv, struct rte_eth_xstat *stats);
+void mdv_netdev_stats_reset(struct mdv_priv *priv);
+uint64_t mdv_netdev_missed(const struct mdv_priv *priv);
 
 /* mlx4dv_rxq.c */
 int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,

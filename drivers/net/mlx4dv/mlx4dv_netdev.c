@@ -23,9 +23,6 @@
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
 
-#define STAT_MISSED "rx_missed_errors"
-#define MAX_STATS 1024 /* more than any mlx4_en has: a bound on what the kernel says */
-
 int
 mdv_sysfs_read(const struct ibv_device *ibdev, const char *file, char *buf, size_t size)
 {
@@ -109,8 +106,8 @@ netdev_ioctl(const struct mdv_priv *priv, unsigned long request, struct ifreq *i
 	return ret;
 }
 
-static int
-netdev_ethtool(const struct mdv_priv *priv, void *cmd)
+int
+mdv_netdev_ethtool(const struct mdv_priv *priv, void *cmd)
 {
 	struct ifreq ifr = { .ifr_data = cmd };
 
@@ -190,7 +187,7 @@ mdv_netdev_get_speed(const struct mdv_priv *priv, uint32_t *mbps, bool *full_dup
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	uint32_t speed;
-	int ret = netdev_ethtool(priv, &cmd);
+	int ret = mdv_netdev_ethtool(priv, &cmd);
 
 	if (ret != 0)
 		return ret;
@@ -207,7 +204,7 @@ int
 mdv_netdev_get_pause(const struct mdv_priv *priv, struct rte_eth_fc_conf *conf)
 {
 	struct ethtool_pauseparam pause = { .cmd = ETHTOOL_GPAUSEPARAM };
-	int ret = netdev_ethtool(priv, &pause);
+	int ret = mdv_netdev_ethtool(priv, &pause);
 
 	if (ret != 0)
 		return ret;
@@ -229,60 +226,5 @@ mdv_netdev_set_pause(const struct mdv_priv *priv, const struct rte_eth_fc_conf *
 		.tx_pause = conf->mode == RTE_ETH_FC_FULL || conf->mode == RTE_ETH_FC_TX_PAUSE,
 	};
 
-	return netdev_ethtool(priv, &pause);
-}
-
-static uint32_t
-stats_count(const struct mdv_priv *priv)
-{
-	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-
-	return netdev_ethtool(priv, &info) == 0 ? info.n_stats : 0;
-}
-
-/* Position of a counter among n, or n. */
-static uint32_t
-stats_find(const struct mdv_priv *priv, const char *name, uint32_t n)
-{
-	struct ethtool_gstrings *strings;
-	uint32_t i = n;
-
-	strings = calloc(1, sizeof(*strings) + (size_t)n * ETH_GSTRING_LEN);
-	if (strings == NULL)
-		return n;
-	strings->cmd = ETHTOOL_GSTRINGS;
-	strings->string_set = ETH_SS_STATS;
-	strings->len = n;
-	if (netdev_ethtool(priv, strings) == 0)
-		for (i = 0; i < n; i++)
-			if (strncmp((const char *)&strings->data[i * ETH_GSTRING_LEN], name,
-				    ETH_GSTRING_LEN) == 0)
-				break;
-	free(strings);
-	return i;
-}
-
-int
-mdv_netdev_get_stats(const struct mdv_priv *priv, struct mdv_netdev_stats *out)
-{
-	uint32_t n = stats_count(priv);
-	struct ethtool_stats *stats;
-	uint32_t missed;
-	int ret;
-
-	if (n == 0 || n > MAX_STATS)
-		return -ENOTSUP;
-	missed = stats_find(priv, STAT_MISSED, n);
-	if (missed == n)
-		return -ENOTSUP;
-	stats = calloc(1, sizeof(*stats) + (size_t)n * sizeof(stats->data[0]));
-	if (stats == NULL)
-		return -ENOMEM;
-	stats->cmd = ETHTOOL_GSTATS;
-	stats->n_stats = n;
-	ret = netdev_ethtool(priv, stats);
-	if (ret == 0)
-		out->rx_missed = stats->data[missed];
-	free(stats);
-	return ret;
+	return mdv_netdev_ethtool(priv, &pause);
 }

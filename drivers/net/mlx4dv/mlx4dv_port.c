@@ -246,6 +246,7 @@ mdv_port_open(struct mdv_priv *priv)
 	if (ret == 0)
 		ret = mdv_intr_init(priv);
 	if (ret == 0) {
+		mdv_netdev_stats_open(priv);
 		/* What the interface missed so far was never this port's to receive. */
 		mdv_stats_reset(priv->dev);
 		return 0;
@@ -259,6 +260,7 @@ void
 mdv_port_close(struct mdv_priv *priv)
 {
 	mdv_intr_fini(priv);
+	mdv_netdev_stats_close(priv);
 	mdv_mr_fini(priv);
 	if (priv->brought_up) {
 		mdv_netdev_set_up(priv, false);

@@ -92,18 +92,6 @@ tx_failures(const struct mdv_txq_stats *s)
 		s->drop_tso;
 }
 
-static uint64_t
-missed(const struct mdv_priv *priv)
-{
-	struct mdv_netdev_stats stats;
-
-	if (mdv_netdev_get_stats(priv, &stats) != 0)
-		return 0;
-	/* The interface may have been reset meanwhile. */
-	return stats.rx_missed >= priv->missed_base ? stats.rx_missed - priv->missed_base :
-		stats.rx_missed;
-}
-
 int
 mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MDV_STATS_QUEUES_ARG)
 {
@@ -137,15 +125,13 @@ mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MDV_STATS_QUE
 			MDV_STATS_QUEUES(stats)->q_obytes[i] = sent_bytes(&tx);
 		}
 	}
-	stats->imissed = missed(mdv_priv(dev));
+	stats->imissed = mdv_netdev_missed(mdv_priv(dev));
 	return 0;
 }
 
 int
 mdv_stats_reset(struct rte_eth_dev *dev)
 {
-	struct mdv_priv *priv = mdv_priv(dev);
-	struct mdv_netdev_stats stats;
 	struct mdv_rxq *rxq;
 	struct mdv_txq *txq;
 	uint16_t i;
@@ -160,8 +146,7 @@ mdv_stats_reset(struct rte_eth_dev *dev)
 		if (txq != NULL)
 			txq->base = txq->stats;
 	}
-	if (mdv_netdev_get_stats(priv, &stats) == 0)
-		priv->missed_base = stats.rx_missed;
+	mdv_netdev_stats_reset(mdv_priv(dev));
 	return 0;
 }
 
@@ -175,16 +160,24 @@ add_counters(const struct counter *counters, unsigned int n, const void *stats,
 		out[i].value += *(const uint64_t *)((const char *)stats + counters[i].offset);
 }
 
+/* Those of the queues, then those of the interface. */
+static unsigned int
+xstats_count(const struct rte_eth_dev *dev)
+{
+	return NB_RX + NB_TX + mdv_priv(dev)->netdev.n;
+}
+
 int
 mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned int n)
 {
 	struct mdv_rxq_stats rx;
 	struct mdv_txq_stats tx;
+	unsigned int total = xstats_count(dev);
 	unsigned int i;
 
-	if (stats == NULL || n < NB_RX + NB_TX)
-		return NB_RX + NB_TX;
-	for (i = 0; i < NB_RX + NB_TX; i++) {
+	if (stats == NULL || n < total)
+		return (int)total;
+	for (i = 0; i < total; i++) {
 		stats[i].id = i;
 		stats[i].value = 0;
 	}
@@ -200,20 +193,25 @@ mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned in
 		tx_since_reset(dev->data->tx_queues[i], &tx);
 		add_counters(tx_counters, NB_TX, &tx, stats + NB_RX);
 	}
-	return NB_RX + NB_TX;
+	mdv_netdev_stats_read(mdv_priv(dev), stats + NB_RX + NB_TX);
+	return (int)total;
 }
 
 int
 mdv_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
 {
+	const struct mdv_netdev_counters *netdev = &mdv_priv(dev)->netdev;
+	unsigned int total = xstats_count(dev);
 	unsigned int i;
 
-	RTE_SET_USED(dev);
-	if (names == NULL || n < NB_RX + NB_TX)
-		return NB_RX + NB_TX;
+	if (names == NULL || n < total)
+		return (int)total;
 	for (i = 0; i < NB_RX; i++)
 		strlcpy(names[i].name, rx_counters[i].name, sizeof(names[i].name));
 	for (i = 0; i < NB_TX; i++)
 		strlcpy(names[NB_RX + i].name, tx_counters[i].name, sizeof(names[i].name));
-	return NB_RX + NB_TX;
+	for (i = 0; i < netdev->n; i++)
+		snprintf(names[NB_RX + NB_TX + i].name, sizeof(names[i].name), "netdev_%s",
+			 netdev->names[i]);
+	return (int)total;
 }
