@@ -11,7 +11,7 @@ import pytest
 TEST = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(TEST), str(TEST.parent / "usertools")]
 
-from harness import adapter, cmocka, netns  # noqa: E402
+from harness import adapter, cmocka, hugepages as hugepages_module, netns  # noqa: E402
 from mlx4dvlib import build, testpmd as testpmd_module  # noqa: E402
 
 
@@ -57,6 +57,19 @@ def testpmd(tmp_path):
     yield start
     for pmd in started:
         pmd.kill()
+
+
+@pytest.fixture
+def hugepages(tmp_path):
+    """Memory that DPDK processes share, where the machine has any."""
+    if os.geteuid() != 0:
+        pytest.skip("huge pages need root")
+    try:
+        made = hugepages_module.Hugepages(tmp_path / "huge", 400)
+    except hugepages_module.Unavailable as why:
+        pytest.skip(str(why))
+    yield made
+    made.close()
 
 
 @pytest.fixture

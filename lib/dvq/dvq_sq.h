@@ -253,6 +253,20 @@ dvq_sq_post_block(struct dvq_sq *sq, uint32_t n, uint32_t opcode, uint32_t vlan,
 }
 
 /**
+ * The same as dvq_sq_ring() by way of a mapping of one's own of the doorbell page:
+ * a process that shares the queue has its context's page elsewhere.
+ *
+ * @param uar   where offset 0 of the page is mapped, for writing
+ * Source: libmlx4 (offset of the doorbell in the page).
+ */
+static inline void
+dvq_sq_ring_at(const struct dvq_sq *sq, void *uar)
+{
+	dvq_barrier_owner_before_doorbell();
+	*(volatile uint32_t *)((uint8_t *)uar + DVQ_UAR_SEND_DB) = sq->qpn_be;
+}
+
+/**
  * Tell the adapter that there are new WQEs; once per batch.
  * Ordering: all owner dwords before the doorbell. Source: libmlx4.
  */

@@ -49,15 +49,28 @@ def driver_arguments(driver=OURS, pci=False, ports=2, devargs=""):
 
 
 def command(driver=OURS, pci=False, ports=2, devargs="", rxq=1, txq=1, mbufs=16384,
-            memory=512, options=(), eal=(), arguments=(), prefix=()):
+            memory=512, shared=(), options=(), eal=(), arguments=(), prefix=()):
     """The whole command line. No hugepages and no files shared with others, so
-    that it runs for any user and beside any other DPDK program."""
+    that it runs for any user and beside any other DPDK program; with shared, the
+    EAL arguments of memory that other processes have too, it is their primary."""
     preload, driver_eal = driver_arguments(driver, pci, ports, devargs)
-    program = ["dpdk-testpmd", *lcores(), "--no-huge", "-m", str(memory), "--no-shconf",
+    memory_eal = [*shared, "--proc-type=primary"] if shared else ["--no-huge", "--no-shconf"]
+    program = ["dpdk-testpmd", *lcores(), *memory_eal, "-m", str(memory),
                "--no-telemetry", *driver_eal, *eal, "--", "-i",
                "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq,
                *(STOCK_ARGUMENTS if driver == STOCK else []), *arguments]
     return [*prefix, *build.exec_command(program, *options, *preload)]
+
+
+def secondary_command(program, shared, arguments=(), driver=OURS, pci=False):
+    """A program that shares the ports of a testpmd started with shared. It has no
+    adapter of its own, and so no launcher."""
+    preload, driver_eal = driver_arguments(driver, pci, ports=0)
+    prefix = ["env", "LD_PRELOAD=%s" % preload[1]] if preload else []
+    # dpdk-proc-info chooses a core itself.
+    cores = [] if program == "dpdk-proc-info" else lcores()
+    return [*prefix, program, *cores, "--proc-type=secondary", *shared, "--no-telemetry",
+            *driver_eal, "--", *arguments]
 
 
 def parse_counters(text):
@@ -67,12 +80,12 @@ def parse_counters(text):
 
 class Testpmd(Console):
     """An interactive testpmd. Use as a context manager; see command() for the
-    arguments."""
+    arguments, or give the whole line."""
 
     __test__ = False  # not a test class, whatever its name
 
-    def __init__(self, start_timeout=60, popen=None, **arguments):
-        super().__init__(command(**arguments), **(popen or {}))
+    def __init__(self, start_timeout=60, popen=None, line=None, **arguments):
+        super().__init__(line or command(**arguments), **(popen or {}))
         self._seen = 0
         try:
             greeting = self._prompt(start_timeout)

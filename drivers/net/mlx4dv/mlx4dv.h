@@ -143,7 +143,8 @@ struct mdv_netdev_counters {
 struct mdv_priv {
 	struct mdv_mr_table mr;   /* first: bursts compare mr.generation */
 
-	struct rte_eth_dev *dev;
+	struct rte_eth_dev *dev;  /* of the primary process */
+	struct rte_eth_dev_data *data;
 	rte_spinlock_t lock;      /* queue recovery against stop and reset */
 	char ibname[IBV_SYSFS_NAME_MAX];
 	struct ibv_device *ibdev; /* valid while ctx is open */
@@ -168,6 +169,7 @@ struct mdv_priv {
 
 	struct mdv_rss rss;
 	bool started;
+	bool shared;              /* the queues lie in memory of all processes */
 
 	struct rte_intr_handle *intr;
 	bool intr_registered;
@@ -202,7 +204,27 @@ int mdv_port_remove_all(struct rte_device *rdev);
 /* mlx4dv_ethdev.c */
 extern const struct eth_dev_ops mdv_dev_ops;
 int mdv_dev_close(struct rte_eth_dev *dev);
+int mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
+int mdv_fw_version_get(struct rte_eth_dev *dev, char *version, size_t size);
 void mdv_burst_dummy(struct rte_eth_dev *dev);
+
+/* mlx4dv_secondary.c: a port in a secondary process */
+extern const struct eth_dev_ops mdv_secondary_ops;
+int mdv_secondary_attach(struct rte_device *rdev, const char *name);
+void mdv_secondary_bursts(struct rte_eth_dev *dev, bool started);
+
+/* mlx4dv_mp.c: what processes tell each other */
+struct mdv_range {
+	uintptr_t start, end;
+};
+int mdv_mp_init(void);
+/* Primary: have every secondary poll the port, or leave it alone. */
+void mdv_mp_tell(const struct mdv_priv *priv, bool started);
+/* Secondary: a descriptor to map the doorbell page from; the caller closes it. */
+int mdv_mp_get_fd(uint16_t port_id);
+/* Secondary: have the primary find or register memory. */
+int mdv_mp_get_entry(uint16_t port_id, const struct mdv_range *r, struct rte_mempool *mp,
+	const struct mdv_range *whole, struct mdv_mr_entry *entry);
 
 /* mlx4dv_netdev.c */
 int mdv_netdev_find(struct mdv_priv *priv);
@@ -317,6 +339,8 @@ void mdv_mr_register_known(struct mdv_priv *priv);
 /* Register the pool of an RX queue. */
 int mdv_mr_rx_setup(struct mdv_rxq *rxq);
 /* The region of [addr, addr + length), memory of the pool mp. */
+int mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool *mp,
+	const struct mdv_range *whole, struct mdv_mr_entry *entry);
 int mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
 	struct mdv_mr_entry *entry);
 

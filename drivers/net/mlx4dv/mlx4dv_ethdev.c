@@ -76,6 +76,7 @@ mdv_dev_stop(struct rte_eth_dev *dev)
 	struct mdv_priv *priv = mdv_priv(dev);
 
 	mdv_burst_dummy(dev);
+	mdv_mp_tell(priv, false);
 	rte_spinlock_lock(&priv->lock);
 	priv->started = false;
 	set_states(dev, false);
@@ -178,6 +179,7 @@ mdv_dev_start(struct rte_eth_dev *dev)
 	rte_wmb();
 	mdv_watchdog_start(priv);
 	mdv_intr_started(priv);
+	mdv_mp_tell(priv, true);
 	return 0;
 fail:
 	mdv_dev_stop(dev);
@@ -202,7 +204,7 @@ mdv_dev_close(struct rte_eth_dev *dev)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY || priv == NULL)
+	if (priv == NULL)
 		return 0;
 	/* After a reset that failed the list of addresses is all that is left. */
 	if (priv->ctx != NULL) {
@@ -236,7 +238,7 @@ mdv_dev_reset(struct rte_eth_dev *dev)
 	return ret;
 }
 
-static int
+int
 mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
@@ -288,7 +290,7 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	return 0;
 }
 
-static int
+int
 mdv_fw_version_get(struct rte_eth_dev *dev, char *version, size_t size)
 {
 	const char *fw = mdv_priv(dev)->caps.fw_ver;

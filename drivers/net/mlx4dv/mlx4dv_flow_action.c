@@ -89,7 +89,7 @@ static bool
 find_run(const struct mdv_priv *priv, const uint16_t *queues, uint32_t n,
 	 struct mdv_flow_fate *fate)
 {
-	uint16_t all = priv->dev->data->nb_rx_queues;
+	uint16_t all = priv->data->nb_rx_queues;
 	uint32_t table = mdv_rss_entries(priv, all);
 	uint32_t first, size;
 
@@ -112,10 +112,10 @@ parse_queue(const struct mdv_priv *priv, const struct rte_flow_action *action,
 {
 	const struct rte_flow_action_queue *queue = action->conf;
 
-	if (queue == NULL || queue->index >= priv->dev->data->nb_rx_queues)
+	if (queue == NULL || queue->index >= priv->data->nb_rx_queues)
 		return rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"the port has no RX queue of this index");
-	if (queue->index >= mdv_rss_entries(priv, priv->dev->data->nb_rx_queues))
+	if (queue->index >= mdv_rss_entries(priv, priv->data->nb_rx_queues))
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"without RSS the port receives on queue 0 alone: configure "
 			"RTE_ETH_MQ_RX_RSS");
@@ -148,7 +148,7 @@ check_rss(const struct mdv_priv *priv, const struct rte_flow_action *action,
 		why = "the key has 40 bytes";
 	}
 	for (i = 0; why == NULL && i < rss->queue_num; i++)
-		if (rss->queue[i] >= priv->dev->data->nb_rx_queues) {
+		if (rss->queue[i] >= priv->data->nb_rx_queues) {
 			err = EINVAL;
 			why = "the port has no RX queue of one of these indices";
 		}

@@ -277,7 +277,7 @@ static void
 watchdog(void *arg)
 {
 	struct mdv_priv *priv = arg;
-	struct rte_eth_dev_data *data = priv->dev->data;
+	struct rte_eth_dev_data *data = priv->data;
 	bool well = true;
 	uint16_t i;
 

@@ -18,6 +18,6 @@ extern int mdv_logtype;
 #define MDV_PLOG(priv, level, ...) \
 	MDV_LOG_LINE(level, mdv_logtype, \
 		RTE_FMT("net_mlx4dv: %s: " RTE_FMT_HEAD(__VA_ARGS__,), \
-			(priv)->dev->data->name, RTE_FMT_TAIL(__VA_ARGS__,)))
+			(priv)->data->name, RTE_FMT_TAIL(__VA_ARGS__,)))
 
 #endif /* MLX4DV_LOG_H_ */

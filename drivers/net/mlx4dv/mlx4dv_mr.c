@@ -37,10 +37,6 @@ struct mdv_mr {
 	uintptr_t start, end;     /* what was not freed lies in here */
 };
 
-struct range {
-	uintptr_t start, end;
-};
-
 /* ---- the table; called with its lock held ---- */
 
 /* Index of the first entry that ends above addr. */
@@ -60,7 +56,7 @@ table_find(const struct mdv_mr_table *t, uintptr_t addr)
 }
 
 static const struct mdv_mr_map *
-table_lookup(const struct mdv_mr_table *t, const struct range *r)
+table_lookup(const struct mdv_mr_table *t, const struct mdv_range *r)
 {
 	uint32_t i = table_find(t, r->start);
 
@@ -96,7 +92,7 @@ table_insert_at(struct mdv_mr_table *t, uint32_t i, const struct mdv_mr_map *map
 
 /* No entry reaches into r afterwards. The caller has reserved room. */
 static void
-table_cut(struct mdv_mr_table *t, const struct range *r)
+table_cut(struct mdv_mr_table *t, const struct mdv_range *r)
 {
 	uint32_t i = table_find(t, r->start);
 	struct mdv_mr_entry *e;
@@ -142,14 +138,14 @@ mr_free(struct mdv_priv *priv, struct mdv_mr *mr)
 }
 
 static struct ibv_mr *
-reg_mr(struct mdv_priv *priv, const struct range *r)
+reg_mr(struct mdv_priv *priv, const struct mdv_range *r)
 {
 	return ibv_reg_mr(priv->pd, (void *)r->start, r->end - r->start, IBV_ACCESS_LOCAL_WRITE);
 }
 
 /* A region for r; it takes over from whatever served parts of r. */
 static int
-table_register(struct mdv_priv *priv, const struct range *r)
+table_register(struct mdv_priv *priv, const struct mdv_range *r)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	struct mdv_mr_map map;
@@ -181,7 +177,7 @@ table_register(struct mdv_priv *priv, const struct range *r)
 
 /* Has EAL given the page of this address back? Then *page is its extent. */
 static bool
-is_unused_page(uintptr_t addr, struct range *page)
+is_unused_page(uintptr_t addr, struct mdv_range *page)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)addr);
 	int index;
@@ -201,9 +197,9 @@ is_unused_page(uintptr_t addr, struct range *page)
  * enough, as posted WQEs name it.
  */
 static void
-mr_trim(struct mdv_mr *mr, const struct range *r)
+mr_trim(struct mdv_mr *mr, const struct mdv_range *r)
 {
-	struct range page;
+	struct mdv_range page;
 
 	if (r->start <= mr->start && r->end > mr->start) {
 		mr->start = RTE_MIN(r->end, mr->end);
@@ -219,7 +215,7 @@ mr_trim(struct mdv_mr *mr, const struct range *r)
 
 /* Memory is gone: no entry for it any more, and no region without memory. */
 static void
-table_forget(struct mdv_priv *priv, const struct range *r)
+table_forget(struct mdv_priv *priv, const struct mdv_range *r)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	struct mdv_mr *mr, *next;
@@ -242,7 +238,7 @@ table_forget(struct mdv_priv *priv, const struct range *r)
 
 /* The run of EAL pages that holds r; called with EAL's memory lock held. */
 static int
-eal_run(const struct range *r, struct range *run)
+eal_run(const struct mdv_range *r, struct mdv_range *run)
 {
 	struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)r->start);
 	struct rte_fbarray *arr;
@@ -264,8 +260,8 @@ eal_run(const struct range *r, struct range *run)
 }
 
 struct chunk_search {
-	struct range want;
-	struct range found;
+	struct mdv_range want;
+	struct mdv_range found;
 };
 
 static void
@@ -278,11 +274,11 @@ chunk_match(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, u
 	RTE_SET_USED(mp);
 	RTE_SET_USED(i);
 	if (start <= search->want.start && search->want.end <= end)
-		search->found = (struct range){ start, end };
+		search->found = (struct mdv_range){ start, end };
 }
 
 static int
-pool_chunk(struct rte_mempool *mp, const struct range *r, struct range *chunk)
+pool_chunk(struct rte_mempool *mp, const struct mdv_range *r, struct mdv_range *chunk)
 {
 	struct chunk_search search = { .want = *r };
 
@@ -295,15 +291,18 @@ pool_chunk(struct rte_mempool *mp, const struct range *r, struct range *chunk)
  * Look r up, or register the piece of memory around it. With whole set, r itself
  * is the piece when it is no EAL memory.
  */
-static int
-get_entry(struct mdv_priv *priv, const struct range *r, struct rte_mempool *mp,
-	const struct range *whole, struct mdv_mr_entry *entry)
+int
+mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool *mp,
+	const struct mdv_range *whole, struct mdv_mr_entry *entry)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	const struct mdv_mr_map *map;
-	struct range run;
+	struct mdv_range run;
 	int ret = 0;
 
+	/* The table and its regions are the primary's. */
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mdv_mp_get_entry(priv->data->port_id, r, mp, whole, entry);
 	rte_rwlock_read_lock(&t->lock);
 	map = table_lookup(t, r);
 	if (map != NULL)
@@ -349,8 +348,8 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 	struct mdv_priv *priv = txq->priv;
 	uint32_t generation = MDV_LOAD_ACQUIRE(&priv->mr.generation);
 	uintptr_t addr = rte_pktmbuf_mtod(seg, uintptr_t);
-	struct range r = { addr, addr + RTE_MAX(seg->data_len, 1) };
-	struct range buffer = {
+	struct mdv_range r = { addr, addr + RTE_MAX(seg->data_len, 1) };
+	struct mdv_range buffer = {
 		(uintptr_t)seg->buf_addr, (uintptr_t)seg->buf_addr + seg->buf_len,
 	};
 	struct rte_mempool *mp = NULL;
@@ -367,7 +366,7 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 		mp = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)seg)->pool;
 	else if (!RTE_MBUF_HAS_EXTBUF(seg))
 		mp = seg->pool;
-	if (get_entry(priv, &r, mp, RTE_MBUF_HAS_EXTBUF(seg) ? &buffer : NULL, &entry) != 0)
+	if (mdv_mr_find(priv, &r, mp, RTE_MBUF_HAS_EXTBUF(seg) ? &buffer : NULL, &entry) != 0)
 		return MDV_LKEY_NONE;
 	cache_insert(txq, &entry);
 	return entry.lkey;
@@ -391,15 +390,15 @@ has_pinned_buffers(struct rte_mempool *mp)
 }
 
 struct piece_walk {
-	void (*each)(const struct range *piece, void *arg);
+	void (*each)(const struct mdv_range *piece, void *arg);
 	void *arg;
-	struct range run;         /* of pinned buffers, gathered so far */
+	struct mdv_range run;         /* of pinned buffers, gathered so far */
 };
 
 static void
 piece_of_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
 {
-	struct range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
+	struct mdv_range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
 	struct piece_walk *walk = arg;
 
 	RTE_SET_USED(mp);
@@ -413,7 +412,7 @@ static void
 piece_of_buffers(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
 {
 	const struct rte_mbuf *m = obj;
-	struct range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
+	struct mdv_range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
 	struct piece_walk *walk = arg;
 
 	RTE_SET_USED(mp);
@@ -430,7 +429,7 @@ piece_of_buffers(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
 
 /* The pieces of memory that the buffers of a pool lie in: few, however many buffers. */
 static void
-pool_pieces(struct rte_mempool *mp, void (*each)(const struct range *piece, void *arg), void *arg)
+pool_pieces(struct rte_mempool *mp, void (*each)(const struct mdv_range *piece, void *arg), void *arg)
 {
 	struct piece_walk walk = { .each = each, .arg = arg };
 
@@ -449,13 +448,13 @@ struct pool_walk {
 };
 
 static void
-register_piece(const struct range *piece, void *arg)
+register_piece(const struct mdv_range *piece, void *arg)
 {
 	struct pool_walk *walk = arg;
 	struct mdv_mr_entry entry;
 
 	if (walk->ret == 0)
-		walk->ret = get_entry(walk->priv, piece, NULL, piece, &entry);
+		walk->ret = mdv_mr_find(walk->priv, piece, NULL, piece, &entry);
 }
 
 /* All of an RX pool, or no queue: a buffer that cannot be posted serves nobody. */
@@ -478,9 +477,9 @@ int
 mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
 	struct mdv_mr_entry *entry)
 {
-	struct range r = { addr, addr + length };
+	struct mdv_range r = { addr, addr + length };
 
-	return get_entry(priv, &r, mp, has_pinned_buffers(mp) ? &r : NULL, entry);
+	return mdv_mr_find(priv, &r, mp, has_pinned_buffers(mp) ? &r : NULL, entry);
 }
 
 /* Only pools of mbufs; one that cannot be registered drops its packets, counted. */
@@ -506,7 +505,7 @@ mdv_mr_register_known(struct mdv_priv *priv)
  * application lent to EAL, only the pool does.
  */
 static void
-forget_piece(const struct range *piece, void *arg)
+forget_piece(const struct mdv_range *piece, void *arg)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)piece->start);
 	struct mdv_priv *priv = arg;
@@ -534,7 +533,7 @@ pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 static void
 mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 {
-	struct range r = { (uintptr_t)addr, (uintptr_t)addr + len };
+	struct mdv_range r = { (uintptr_t)addr, (uintptr_t)addr + len };
 	struct mdv_priv *priv = arg;
 
 	if (event != RTE_MEM_EVENT_FREE)
@@ -552,7 +551,7 @@ mdv_mr_init(struct mdv_priv *priv)
 	rte_rwlock_init(&priv->mr.lock);
 	TAILQ_INIT(&priv->mr.mrs);
 	priv->mr.n = 0;
-	snprintf(name, sizeof(name), "mdv_%u", priv->dev->data->port_id);
+	snprintf(name, sizeof(name), "mdv_%u", priv->data->port_id);
 	/* Memory that cannot be freed raises no event, and that is not supported. */
 	if (rte_mem_event_callback_register(name, mem_event, priv) == 0)
 		priv->mr.events = true;
@@ -570,7 +569,7 @@ mdv_mr_fini(struct mdv_priv *priv)
 	char name[RTE_ETH_NAME_MAX_LEN];
 
 	if (priv->mr.events) {
-		snprintf(name, sizeof(name), "mdv_%u", priv->dev->data->port_id);
+		snprintf(name, sizeof(name), "mdv_%u", priv->data->port_id);
 		rte_mem_event_callback_unregister(name, priv);
 		priv->mr.events = false;
 	}

@@ -13,7 +13,7 @@
 
 #include <linux/ethtool.h>
 
-#include <rte_string_fns.h>
+#include <rte_malloc.h>
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
@@ -70,9 +70,9 @@ mdv_netdev_stats_open(struct mdv_priv *priv)
 	if (total == 0)
 		return;
 	strings = calloc(1, sizeof(*strings) + (size_t)total * ETH_GSTRING_LEN);
-	c->names = calloc(total, sizeof(c->names[0]));
-	c->index = calloc(total, sizeof(c->index[0]));
-	c->base = calloc(total, sizeof(c->base[0]));
+	c->names = rte_zmalloc("counters", total * sizeof(c->names[0]), 0);
+	c->index = rte_zmalloc("counters", total * sizeof(c->index[0]), 0);
+	c->base = rte_zmalloc("counters", total * sizeof(c->base[0]), 0);
 	if (strings == NULL || c->names == NULL || c->index == NULL || c->base == NULL)
 		goto fail;
 	strings->cmd = ETHTOOL_GSTRINGS;
@@ -94,9 +94,9 @@ fail:
 void
 mdv_netdev_stats_close(struct mdv_priv *priv)
 {
-	free(priv->netdev.names);
-	free(priv->netdev.index);
-	free(priv->netdev.base);
+	rte_free(priv->netdev.names);
+	rte_free(priv->netdev.index);
+	rte_free(priv->netdev.base);
 	memset(&priv->netdev, 0, sizeof(priv->netdev));
 }
 

@@ -190,7 +190,7 @@ read_netdev(struct mdv_priv *priv)
 		return ret;
 	ret = mdv_netdev_get_mac(priv, &priv->hw_mac);
 	if (ret == 0)
-		ret = mdv_netdev_get_mtu(priv, &priv->dev->data->mtu);
+		ret = mdv_netdev_get_mtu(priv, &priv->data->mtu);
 	if (ret != 0) {
 		MDV_LOG(ERR, "cannot read the MAC address and MTU of %s: %s", priv->ifname,
 			strerror(-ret));
@@ -199,7 +199,7 @@ read_netdev(struct mdv_priv *priv)
 	/* After a reset ethdev puts the addresses of before back. */
 	if (rte_is_zero_ether_addr(&priv->mac[0])) {
 		priv->mac[0] = priv->hw_mac;
-		priv->dev->data->mac_addrs[0] = priv->hw_mac;
+		priv->data->mac_addrs[0] = priv->hw_mac;
 	}
 	return 0;
 }
@@ -210,6 +210,38 @@ set_nonblock(int fd)
 	int flags = fcntl(fd, F_GETFL);
 
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static void *
+queue_alloc(size_t size, void *arg)
+{
+	struct mdv_priv *priv = arg;
+
+	return rte_zmalloc_socket("a verbs queue", size, (unsigned int)getpagesize(),
+		priv->data->numa_node);
+}
+
+static void
+queue_free(void *queue, void *arg)
+{
+	RTE_SET_USED(arg);
+	rte_free(queue);
+}
+
+/* Rings and doorbell records in memory that secondary processes have, too. */
+static void
+share_queues(struct mdv_priv *priv)
+{
+	struct mlx4dv_ctx_allocators allocators = {
+		.alloc = queue_alloc, .free = queue_free, .data = priv,
+	};
+	int ret = mlx4dv_set_context_attr(priv->ctx, MLX4DV_SET_CTX_ATTR_BUF_ALLOCATORS,
+		&allocators);
+
+	if (ret != 0)
+		MDV_PLOG(priv, WARNING, "mlx4dv_set_context_attr(BUF_ALLOCATORS) failed: %s; "
+			 "secondary processes cannot use the port", strerror(ret));
+	priv->shared = ret == 0;
 }
 
 /* Take the port into use; on failure everything is as before and logged. */
@@ -233,9 +265,10 @@ mdv_port_open(struct mdv_priv *priv)
 	if (ret != 0)
 		goto fail;
 	/* From sysfs, as a virtual device has no node of its own. */
-	priv->dev->data->numa_node =
+	priv->data->numa_node =
 		mdv_sysfs_read(priv->ibdev, "device/numa_node", numa, sizeof(numa)) == 0 ?
 		atoi(numa) : SOCKET_ID_ANY;
+	share_queues(priv);
 	priv->pd = ibv_alloc_pd(priv->ctx);
 	if (priv->pd == NULL) {
 		ret = errno != 0 ? -errno : -ENOMEM;
@@ -292,6 +325,7 @@ static void
 init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, unsigned int port)
 {
 	priv->dev = dev;
+	priv->data = dev->data;
 	priv->port = port;
 	strlcpy(priv->ibname, ibname, sizeof(priv->ibname));
 	rte_spinlock_init(&priv->lock);
@@ -337,6 +371,7 @@ mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname, u
 		rte_eth_dev_release_port(dev);
 		return ret;
 	}
+	mdv_mp_init();
 	MDV_PLOG(priv, INFO, "port %u of %s, %s, MAC " RTE_ETHER_ADDR_PRT_FMT ", firmware %s",
 		 port, ibname, priv->ifname, RTE_ETHER_ADDR_BYTES(&priv->hw_mac),
 		 priv->caps.fw_ver);
@@ -354,9 +389,9 @@ mdv_port_remove_all(struct rte_device *rdev)
 
 	RTE_ETH_FOREACH_DEV_OF(port_id, rdev) {
 		dev = &rte_eth_devices[port_id];
-		if (dev->dev_ops != &mdv_dev_ops)
+		if (dev->dev_ops != &mdv_dev_ops && dev->dev_ops != &mdv_secondary_ops)
 			continue;
-		one = mdv_dev_close(dev);
+		one = dev->dev_ops->dev_close(dev);
 		ret = ret != 0 ? ret : one;
 		rte_eth_dev_release_port(dev);
 	}

@@ -53,17 +53,6 @@ check_version(const char *name)
 	return -ENOTSUP;
 }
 
-/* Secondary processes share no verbs context with the primary. */
-static int
-check_process(const char *name)
-{
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		return 0;
-	MDV_LOG(ERR, "%s: secondary processes are not supported: use the port in the primary",
-		name);
-	return -ENOTSUP;
-}
-
 static int
 parse_port(const char *name, const char *value, struct probe_args *args)
 {
@@ -244,6 +233,30 @@ count_ports(const char *ibname, unsigned int *ports)
 	return -ret;
 }
 
+static void
+pci_port_name(const struct rte_pci_device *pci, unsigned int port, char name[RTE_ETH_NAME_MAX_LEN])
+{
+	snprintf(name, RTE_ETH_NAME_MAX_LEN, "%s_port%u", pci->name, port);
+}
+
+/* In a secondary process: the ports that the primary has made of it, if any. */
+static int
+pci_attach(struct rte_pci_device *pci)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	unsigned int port, made = 0;
+	int ret = 0;
+
+	for (port = 1; port <= MAX_PORTS; port++) {
+		pci_port_name(pci, port, name);
+		ret = mdv_secondary_attach(&pci->device, name);
+		made += ret == 0;
+		if (ret != 0 && ret != -ENODEV)
+			return ret;
+	}
+	return made != 0 ? 0 : 1; /* another driver's */
+}
+
 static int
 pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 {
@@ -256,8 +269,8 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 
 	RTE_SET_USED(driver);
 	ret = check_version(pci->name);
-	if (ret == 0)
-		ret = check_process(pci->name);
+	if (ret == 0 && rte_eal_process_type() == RTE_PROC_SECONDARY)
+		return pci_attach(pci);
 	if (ret == 0)
 		ret = find_ibdev(pci, ibname, sizeof(ibname));
 	if (ret != 0)
@@ -275,7 +288,7 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
 		if (args.ports != 0 ? (args.ports & RTE_BIT32(port)) == 0 : port > nb_ports)
 			continue;
-		snprintf(name, sizeof(name), "%s_port%u", pci->name, port);
+		pci_port_name(pci, port, name);
 		ret = mdv_port_create(&pci->device, name, ibname, port);
 		if (ret == 0)
 			made++;
@@ -338,8 +351,8 @@ vdev_probe(struct rte_vdev_device *vdev)
 	int ret;
 
 	ret = check_version(name);
-	if (ret == 0)
-		ret = check_process(name);
+	if (ret == 0 && rte_eal_process_type() == RTE_PROC_SECONDARY)
+		return mdv_secondary_attach(&vdev->device, name);
 	if (ret == 0)
 		ret = parse_args(name, rte_vdev_device_args(vdev), true, &args);
 	if (ret == 0 && args.device[0] == '\0')

@@ -38,7 +38,7 @@ mdv_rss_offloads(void)
 static bool
 rss_on(const struct mdv_priv *priv)
 {
-	return (priv->dev->data->dev_conf.rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0;
+	return (priv->data->dev_conf.rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0;
 }
 
 static int

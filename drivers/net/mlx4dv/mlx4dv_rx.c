@@ -165,23 +165,29 @@ rx_idle(const struct mdv_rxq *rxq)
 uint16_t
 mdv_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
+	static uint16_t (*const ways[])(struct mdv_rxq *, struct rte_mbuf **, uint16_t) = {
+		[MDV_RX_PLAIN] = rx_receive_plain,
+		[MDV_RX_OFFLOADS] = rx_receive_offloads,
+		[MDV_RX_FULL] = rx_receive_full,
+		[MDV_RX_SCATTERED] = mdv_rx_receive_scattered,
+	};
 	struct mdv_rxq *rxq = queue;
 
-	return rx_idle(rxq) ? 0 : MDV_LOAD_ACQUIRE(&rxq->receive)(rxq, pkts, n);
+	return rx_idle(rxq) ? 0 : ways[MDV_LOAD_ACQUIRE(&rxq->way)](rxq, pkts, n);
 }
 
 /* The least that does what the queue is asked for. */
 void
 mdv_rx_select(struct mdv_rxq *rxq)
 {
-	mdv_rx_receive_t receive = rx_receive_plain;
+	enum mdv_rx_way way = MDV_RX_PLAIN;
 
 	if (rxq->sges_n != 0)
-		receive = mdv_rx_receive_scattered;
+		way = MDV_RX_SCATTERED;
 	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0 ||
 		 rxq->vlan_ids != NULL)
-		receive = rx_receive_full;
+		way = MDV_RX_FULL;
 	else if (rxq->csum || rxq->rss_hash)
-		receive = rx_receive_offloads;
-	MDV_STORE_RELEASE(&rxq->receive, receive);
+		way = MDV_RX_OFFLOADS;
+	MDV_STORE_RELEASE(&rxq->way, way);
 }

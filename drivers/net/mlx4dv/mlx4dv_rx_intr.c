@@ -20,7 +20,7 @@
 bool
 mdv_rx_intr_wanted(const struct mdv_priv *priv)
 {
-	return priv->dev->data->dev_conf.intr_conf.rxq != 0;
+	return priv->data->dev_conf.intr_conf.rxq != 0;
 }
 
 /* The channel of a queue that is being started, or none when nobody wants it. */

@@ -122,7 +122,7 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 		return NULL;
 	rxq->priv = priv;
 	rxq->idx = idx;
-	rxq->port_id = priv->dev->data->port_id;
+	rxq->port_id = priv->data->port_id;
 	rxq->socket = socket;
 	return rxq;
 }
@@ -147,7 +147,7 @@ static void
 set_vlan_filter(struct mdv_rxq *rxq, uint64_t offloads)
 {
 	rxq->vlan_ids = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0 ?
-		rxq->priv->dev->data->vlan_filter_conf.ids : NULL;
+		rxq->priv->data->vlan_filter_conf.ids : NULL;
 }
 
 static void

@@ -76,13 +76,16 @@ struct mdv_rxq_stats {
 	uint64_t filtered;        /* packets of a VLAN that the application did not name */
 };
 
-struct mdv_rxq;
-/* Up to n packets, of a queue that runs and has completions. */
-typedef uint16_t (*mdv_rx_receive_t)(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* How a queue receives. Not a pointer: processes load the driver where they like. */
+enum mdv_rx_way {
+	MDV_RX_PLAIN,
+	MDV_RX_OFFLOADS,
+	MDV_RX_FULL,
+	MDV_RX_SCATTERED,
+};
 
 struct mdv_rxq {
 	/* Read in every burst. */
-	mdv_rx_receive_t receive; /* by mdv_rx_select(); atomic */
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	struct mdv_rx_ring *rings;
@@ -106,6 +109,7 @@ struct mdv_rxq {
 	const uint64_t *vlan_ids; /* RX_OFFLOAD_VLAN_FILTER: a bit for each id; or NULL */
 	bool dead;                /* a completion of this burst proved it */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
+	uint32_t way;             /* enum mdv_rx_way, by mdv_rx_select(); atomic */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */
 	struct mdv_rxq_stats stats;
 	uint64_t timestamp_flag;  /* the dynamic flag, or 0: no timestamps */
@@ -236,6 +240,19 @@ void mdv_tx_select(struct mdv_txq *txq);
 
 /* Longer frames are dropped: the adapter would stop the queue over one. */
 void mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu);
+
+/*
+ * Where this process has mapped the doorbell page of a port's context: all queues of
+ * a context share one. NULL in a process that has not.
+ */
+extern uint8_t *mdv_uar[RTE_MAX_ETHPORTS];
+
+/* The queue's own doorbell address is the primary's. */
+static inline void
+mdv_tx_ring(const struct mdv_txq *txq)
+{
+	dvq_sq_ring_at(&txq->sq, mdv_uar[txq->port_id]);
+}
 
 /* mlx4dv_tx_free.c */
 /* Take all completions and free what they end; false: the queue failed. */

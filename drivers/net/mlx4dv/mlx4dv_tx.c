@@ -267,7 +267,7 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full
 	if (likely(i != dropped)) {
 		/* The last one may have been dropped. */
 		mdv_tx_signal_rest(txq);
-		dvq_sq_ring(&txq->sq);
+		mdv_tx_ring(txq);
 	}
 	txq->inflight += i - dropped;
 	txq->stats.packets += i - dropped;
@@ -303,7 +303,7 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	room = tx_room(txq, n);
 	if (unlikely(room == 0)) {
 		if (mdv_tx_signal_rest(txq))
-			dvq_sq_ring(&txq->sq);
+			mdv_tx_ring(txq);
 		return 0;
 	}
 	tx_check_generation(txq);
@@ -334,7 +334,7 @@ mdv_tx_set_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 void
 mdv_tx_select(struct mdv_txq *txq)
 {
-	const struct rte_eth_dev_data *data = txq->priv->dev->data;
+	const struct rte_eth_dev_data *data = txq->priv->data;
 	uint64_t offloads = data->dev_conf.txmode.offloads | txq->conf.offloads;
 
 	txq->fast_free = (offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;

@@ -216,7 +216,7 @@ mdv_tx_reap(struct mdv_txq *txq, uint32_t n)
 	if (!alive)
 		MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_FAILED);
 	else if (mdv_tx_signal_rest(txq))
-		dvq_sq_ring(&txq->sq);
+		mdv_tx_ring(txq);
 	return (int)freed;
 }
 

@@ -12,6 +12,8 @@
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
 
+uint8_t *mdv_uar[RTE_MAX_ETHPORTS];
+
 uint64_t
 mdv_tx_offloads(const struct mdv_priv *priv)
 {
@@ -40,7 +42,7 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 		return NULL;
 	txq->priv = priv;
 	txq->idx = idx;
-	txq->port_id = priv->dev->data->port_id;
+	txq->port_id = priv->data->port_id;
 	txq->socket = socket;
 	txq->loopback = priv->caps.vf;
 	txq->max_tso = priv->caps.max_tso;
@@ -160,6 +162,7 @@ open_queue(struct mdv_txq *txq)
 		MDV_PLOG(txq->priv, ERR, "TX queue %u: %s", txq->idx, error);
 		return ret;
 	}
+	mdv_uar[txq->port_id] = (uint8_t *)(uintptr_t)txq->sq.db - DVQ_UAR_SEND_DB;
 	txq->elts = mdv_zalloc(txq->priv, "a TX ring", txq->sq.bb_cnt * sizeof(txq->elts[0]),
 		txq->socket);
 	return txq->elts != NULL ? 0 : -ENOMEM;

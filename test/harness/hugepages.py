@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Huge pages for DPDK programs that share memory. Nothing else here needs any."""
+
+import pathlib
+import shutil
+import subprocess
+
+COUNT = pathlib.Path("/proc/sys/vm/nr_hugepages")
+FREE = "HugePages_Free:"
+SIZE = "Hugepagesize:"
+
+
+class Unavailable(Exception):
+    """Why there are none."""
+
+
+def meminfo(name):
+    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1])
+    return 0
+
+
+class Hugepages:
+    """A mounted folder with at least so many megabytes of them, while it is open."""
+
+    def __init__(self, folder, megabytes):
+        self.folder = folder
+        self.prefix = folder.parent.name
+        self._before = None
+        size = meminfo(SIZE) / 1024
+        if size != 2:
+            raise Unavailable("the huge pages of this kernel are not of 2 MB")
+        missing = megabytes // 2 - meminfo(FREE)
+        try:
+            if missing > 0:
+                before = int(COUNT.read_text())
+                COUNT.write_text(str(before + missing))
+                self._before = before
+            if meminfo(FREE) < megabytes // 2:
+                raise Unavailable("the kernel has no %d MB of huge pages" % megabytes)
+            folder.mkdir()
+            subprocess.run(["mount", "-t", "hugetlbfs", "none", folder], check=True,
+                           stderr=subprocess.PIPE)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.close()
+            raise Unavailable("huge pages cannot be reserved here: %s" % error) from error
+        except Unavailable:
+            self.close()
+            raise
+
+    def eal(self):
+        """EAL arguments of programs that share this memory."""
+        return ["--huge-dir", str(self.folder), "--file-prefix", self.prefix]
+
+    def close(self):
+        subprocess.run(["umount", "-l", self.folder], stderr=subprocess.DEVNULL, check=False)
+        if self._before is not None:
+            COUNT.write_text(str(self._before))
+        shutil.rmtree("/var/run/dpdk/" + self.prefix, ignore_errors=True)
