@@ -184,7 +184,7 @@ corrupt(struct vmlx4_fault_rule *rule, struct vmlx4_port *port, bool send,
 	char when[64];
 
 	bit %= length * 8;
-	snprintf(when, sizeof(when), "nth=%" PRIu64 " bit=%" PRIu64, rule->events, bit);
+	snprintf(when, sizeof(when), "bit=%" PRIu64 " nth=%" PRIu64, bit, rule->events);
 	vmlx4_fault_log(rule, spec->fcs_good ? &stats->frames_corrupted : &stats->frames_bad_fcs,
 		spec->bit < 0 && spec->byte < 0 ? when : NULL, "%s, port %u, %zu bytes",
 		send ? "tx" : "rx", port->number, length);
