@@ -194,7 +194,7 @@ parse_line(struct vmlx4_fault_parser *parser, char *line,
 	while ((word = strtok_r(NULL, " \t\r\v\f", &rest)) != NULL) {
 		bool when;
 
-		if (vmlx4_fault_word(parser, word, &when) < 0)
+		if (vmlx4_fault_take_word(parser, word, &when) < 0)
 			return -EINVAL;
 		if (!when)
 			keep_word(spec, word);

@@ -102,7 +102,8 @@ static void
 send_one(struct end *a, const struct end *b, uint32_t number)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)a->area + SLOT * (number % SEND_WR), .length = 64 + number % 1000,
+		.addr = (uintptr_t)a->area + SLOT * (number % SEND_WR),
+		.length = 64 + number % 1000,
 		.lkey = a->mr->lkey,
 	};
 	uint8_t *frame = a->area + SLOT * (number % SEND_WR);

@@ -165,7 +165,8 @@ static void
 lists(void **state)
 {
 	(void)state;
-	good("seed=42; link down # comment; device fatal\n\n ; \tclock missing\r\nseed=0\nqp fatal");
+	good("seed=42; link down # comment; device fatal\n\n ; \tclock missing\r\n"
+		"seed=0\nqp fatal");
 	assert_int_equal(count, 3);
 	assert_int_equal(specs[0].seed, 42);
 	assert_int_equal(specs[1].subject, VMLX4_FAULT_CLOCK);
