@@ -22,7 +22,7 @@ house_rules()
 
 spelling()
 {
-	sources | grep -v -e '^LICENSE$' | xargs codespell --ignore-words-list=wqs,inflight
+	sources | grep -v -e '^LICENSE$' | xargs codespell --ignore-words-list=wqs,inflight,nd
 }
 
 shell_scripts()

@@ -8,6 +8,7 @@ from harness import adapter
 from mlx4dvlib import build
 
 PROGRAM = build.build_dir() / "test" / "vmlx4" / "raw_packet" / "raw_packet"
+DRIVER_PROGRAM = build.build_dir() / "test" / "pmd" / "mdv-test"
 TRIALS = ["send_of_many_pieces", "send_inline", "receive_into_pieces", "steering_by_address",
           "checksums_are_filled_in", "completion_events", "extended_cq", "qp_cycles", "bad_lkey",
           "bad_receive_lkey"]
@@ -33,6 +34,22 @@ def test_same_trace_twice(vmlx4, tmp_path, options, strict, trials, monkeypatch)
     # The address space is laid out anew, and what is in fresh memory is something else.
     monkeypatch.setenv("MALLOC_PERTURB_", "77")
     assert trace(vmlx4, tmp_path, "second", *options, strict=strict, trials=trials) == first
+
+
+@pytest.mark.parametrize("name", [
+    "mac_modes_set_while_stopped_and_kept_over_restart",
+    "rss_power_of_two_queues", "rx_scatter_9000_in_2k_buffers", "tx_chains_of_1_to_31_segments",
+])
+def test_a_driver_of_dpdk(vmlx4, tmp_path, name):
+    """EAL with all that it finds and measures, and a driver with direct verbs."""
+    if not DRIVER_PROGRAM.exists():
+        pytest.skip("the driver is not part of this build")
+    paths = [tmp_path / number for number in ("first", "second")]
+    for path in paths:
+        vmlx4(DRIVER_PROGRAM, name, options=["--step", "--trace=%s" % path], timeout=120).ok()
+    first, second = (path.read_bytes() for path in paths)
+    assert len(first) > 10_000
+    assert first == second
 
 
 def test_raw_addresses_differ(vmlx4, tmp_path):
