@@ -8,6 +8,8 @@
 #include "hca/hw.h"
 #include "show.h"
 
+#define OPCODE_RESIZE 0x16 /* the program goes on in the new buffer */
+
 static const char *
 syndrome_text(unsigned int syndrome)
 {
@@ -102,48 +104,59 @@ print_error(const struct vmlx4_hw_cqe *cqe, bool send)
 		syndrome_text(syndrome), be16toh(cqe->checksum) >> 8);
 }
 
+/* NULL: none that the adapter writes. */
+static const char *
+opcode_text(unsigned int opcode, bool send)
+{
+	switch (opcode) {
+	case VMLX4_HW_CQE_OP_ERROR:
+		return "ERROR";
+	case OPCODE_RESIZE:
+		return "RESIZE";
+	case VMLX4_HW_CQE_OP_RECV:
+		return send ? NULL : "RECV";
+	case VMLX4_HW_OP_NOP:
+		return send ? "NOP" : NULL;
+	case VMLX4_HW_OP_SEND:
+		return send ? "SEND" : NULL;
+	case VMLX4_HW_OP_LSO:
+		return send ? "LSO" : NULL;
+	default:
+		return NULL;
+	}
+}
+
 void
 print_cqe(const struct show *show, const struct record *record)
 {
 	struct vmlx4_trace_cqe head;
 	struct vmlx4_hw_cqe cqe;
 	uint32_t last, number;
+	unsigned int opcode;
 	bool send, stamped;
+	const char *name;
 
 	memcpy(&head, record->payload, sizeof(head));
 	memcpy(&cqe, head.bytes, sizeof(cqe));
 	number = le32toh(head.number);
 	stamped = show->timestamps[number & 0xffff] != 0;
 	last = be32toh(cqe.owner_op);
+	opcode = last & 0x1f;
 	send = (last & VMLX4_HW_CQE_SEND) != 0;
-	printf("cq 0x%x #%u", number, le32toh(head.index));
-	switch (last & 0x1f) {
-	case VMLX4_HW_CQE_OP_ERROR:
-		printf(" ERROR");
-		break;
-	case VMLX4_HW_OP_LSO:
-		printf(send ? " LSO" : " opcode 0x0e");
-		break;
-	case VMLX4_HW_OP_SEND:
-		printf(send ? " SEND" : " opcode 0x0a");
-		break;
-	case VMLX4_HW_OP_NOP:
-		printf(send ? " NOP" : " opcode 0x00");
-		break;
-	case VMLX4_HW_CQE_OP_RECV:
-		printf(send ? " opcode 0x01" : " RECV");
-		break;
-	default:
-		printf(" opcode 0x%02x", last & 0x1f);
-		break;
-	}
-	printf(" owner %u qp 0x%x #%u", (last & VMLX4_HW_CQE_OWNER) != 0,
-		be32toh(cqe.vlan_qpn) & 0xffffff, be16toh(cqe.wqe_index));
-	if ((last & 0x1f) == VMLX4_HW_CQE_OP_ERROR)
+	name = opcode_text(opcode, send);
+	printf("cq 0x%x #%u ", number, le32toh(head.index));
+	if (name != NULL)
+		printf("%s", name);
+	else
+		printf("%s opcode 0x%02x", send ? "send" : "receive", opcode);
+	printf(" owner %u", (last & VMLX4_HW_CQE_OWNER) != 0);
+	if (opcode != OPCODE_RESIZE)
+		printf(" qp 0x%x #%u", be32toh(cqe.vlan_qpn) & 0xffffff, be16toh(cqe.wqe_index));
+	if (opcode == VMLX4_HW_CQE_OP_ERROR)
 		print_error(&cqe, send);
-	else if (!send)
+	else if (opcode == VMLX4_HW_CQE_OP_RECV)
 		print_received(&cqe, stamped);
-	if (stamped)
+	if (stamped && opcode != OPCODE_RESIZE)
 		print_timestamp(&cqe);
 	if (show->hex)
 		print_bytes(head.bytes, sizeof(head.bytes));

@@ -8,6 +8,7 @@
 #include "../hca/guard.h"
 #include "../hca/hw.h"
 #include "../profile.h"
+#include "../trace/trace.h"
 #include "uverbs.h"
 
 #define CQ_ATTR_MODERATE 1u
@@ -202,11 +203,13 @@ cq_switch(void *arg)
 	uint8_t *buf = change->buf;
 	uint8_t *old = cqe_last_byte(cq->buf, cq->pi, cq->cqe_cnt, cq->cqe_size);
 	uint8_t owner = cqe_owner(cq->pi, cq->cqe_cnt);
+	const struct vmlx4_hw_cqe last = { .owner_op = htobe32(CQE_OP_RESIZE | owner) };
 
 	for (i = first; i != first + cqe_cnt; i++)
 		*cqe_last_byte(buf, i, cqe_cnt, cq->cqe_size) =
 			cqe_owner(i, cqe_cnt) ^ VMLX4_HW_CQE_OWNER;
 	vmlx4_fault_cq_gone(cq); /* none is kept back during this command */
+	vmlx4_trace_cqe(cq, &last);
 	cq->buf = buf;
 	cq->cqe_cnt = cqe_cnt;
 	cq->pi = first;

@@ -69,8 +69,8 @@ def test_order_of_a_send(lines):
     first = next(i for i, line in enumerate(lines) if kind(line) == "doorbell")
     assert [re.sub(r"^\s*\S+\s+", "", line) for line in lines[first:first + 7]] == [
         "doorbell  blueflame qp 0x200",
-        "wqe       qp 0x200 #0 SEND owner 0 ds 3 blueflame signaled | inline 14 B "
-        "02000000001202020202020288b5",
+        "wqe       qp 0x200 #0 SEND owner 0 ds 3 blueflame signaled | inline 17 B "
+        "02000000001202020202020288b5e7d4…",
         "frame     port 1 out 60 B 02:02:02:02:02:02 > 02:00:00:00:00:12 type 0x88b5",
         "frame     port 2 in  60 B 02:02:02:02:02:02 > 02:00:00:00:00:12 type 0x88b5",
         "rqe       rq 0x201 #0 takes 60 B at port 2 | lkey 0x10101+0x200000 2048 B",
@@ -114,6 +114,17 @@ def test_names_of_errors(tmp_path):
     found = show("--kind=cmd", path)
     assert any(re.search(r" create_flow .* = EOPNOTSUPP$", line) or
                re.search(r" create_flow = EOPNOTSUPP$", line) for line in found), found[-20:]
+
+
+def test_cq_that_is_resized(tmp_path):
+    path = tmp_path / "trace"
+    adapter.run_bounded(build.exec_command(
+        [build.build_dir() / "test/vmlx4/uverbs/test_vmlx4_uverbs_cq"], "--step",
+        "--trace=%s" % path))
+    found = show("--kind=cmd,cqe", path)
+    at = next(i for i, line in enumerate(found) if re.search(r"resize_cq cq=0x\w+ .* = ok", line))
+    number = re.search(r"cq=(0x\w+)", found[at])[1]
+    assert re.search(r"cqe       cq %s #\d+ RESIZE owner 0$" % number, found[at + 1])
 
 
 # ---- filters ----
@@ -161,8 +172,8 @@ def port_of_wqe(lines, line):
 def test_bytes(trace):
     found = show("--kind=wqe", "--to=1us", "--hex", trace[0])
     assert found[1:] == [" " * 27 + "0000  0000000a 00020003 0200000e 00000012",
-                         " " * 27 + "0010  8000000e 02000000 00120202 02020202",
-                         " " * 27 + "0020  88b50000 00000000 00000000 00000000"]
+                         " " * 27 + "0010  80000011 02000000 00120202 02020202",
+                         " " * 27 + "0020  88b5e7d4 69000000 00000000 00000000"]
 
 
 @pytest.mark.parametrize("arguments, words", [
