@@ -145,9 +145,13 @@ vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op)
 	if (unlikely(cq->timestamps)) {
 		uint64_t ts = vmlx4_clock_now(cq->obj.ctx->adapter);
 
+		last |= (uint32_t)(ts & 0xffff) << 8;
+		/* mlx4_en knows of cards that sample the halves at different times. */
+		if ((ts & 0xffff) == 0 &&
+		    vmlx4_unknowns(cq->obj.ctx->adapter)->rx_timestamp_carry != 0)
+			ts -= 0x10000;
 		cqe->sl_vid = htobe16((uint16_t)(ts >> 32));
 		cqe->smac_hi = htobe16((uint16_t)(ts >> 16));
-		last |= (uint32_t)(ts & 0xffff) << 8;
 	}
 	/* Hands the entry over: after all its other fields. */
 	if (likely(cq->obj.ctx->adapter->faults == NULL) ||

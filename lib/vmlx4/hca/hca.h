@@ -148,6 +148,7 @@ struct vmlx4_rq {
 	bool live;             /* takes frames */
 	bool error;            /* everything posted is flushed */
 	bool scatter_fcs;
+	uint32_t inline_size;  /* frames up to here go into the WQE itself; 0: none */
 	uint32_t qpn;          /* for the CQE */
 	struct vmlx4_cq *cq;
 	struct vmlx4_pd *pd;
@@ -201,6 +202,15 @@ struct vmlx4_table {
 #define VMLX4_HASH_UDP_IPV4 0x02u
 #define VMLX4_HASH_UDP_IPV6 0x01u
 
+#define VMLX4_HASH_L4 (VMLX4_HASH_TCP_IPV4 | VMLX4_HASH_TCP_IPV6 | \
+	VMLX4_HASH_UDP_IPV4 | VMLX4_HASH_UDP_IPV6)
+
+enum vmlx4_rss_function {
+	VMLX4_RSS_TOEPLITZ,
+	VMLX4_RSS_XOR8,   /* one byte: all bytes together */
+	VMLX4_RSS_XOR32,  /* all 32-bit words together */
+};
+
 struct vmlx4_qp {
 	struct vmlx4_obj obj;
 	uint32_t qpn;
@@ -219,6 +229,9 @@ struct vmlx4_qp {
 	} cap;                 /* as QUERY_QP reports them */
 	struct {
 		uint8_t fields;
+		bool inner;            /* hash the packet inside of a tunnel… */
+		uint8_t inner_hides;   /* …without these fields */
+		uint8_t function;      /* enum vmlx4_rss_function */
 		uint8_t key[VMLX4_RSS_KEY];
 		/* Toeplitz, unrolled per input byte: hash ^= key_table[i][byte] */
 		uint32_t key_table[36][256];

@@ -109,11 +109,16 @@ static_assert(offsetof(struct vmlx4_hw_cqe, owner_op) == 28, "CQE");
 
 #define VMLX4_HW_CQE_OWNER 0x80u         /* byte 31 [rc] */
 #define VMLX4_HW_CQE_SEND 0x40u
+#define VMLX4_HW_CQE_INLINE 0x20u        /* received data is in the WQE [rc] */
 #define VMLX4_HW_CQE_OP_RECV 0x01u       /* SEND as the receiver sees it */
 #define VMLX4_HW_CQE_OP_ERROR 0x1eu
 
 #define VMLX4_HW_CQE_SVLAN 0x40000000u   /* vlan_qpn [K] */
 #define VMLX4_HW_CQE_CVLAN 0x20000000u
+#define VMLX4_HW_CQE_TUNNEL_IPOK 0x80000000u /* outer headers, Pro only [K] */
+#define VMLX4_HW_CQE_TUNNEL 0x08000000u
+#define VMLX4_HW_CQE_TUNNEL_L4OK 0x04000000u
+#define VMLX4_HW_CQE_TUNNEL_IPV4 0x02000000u
 
 #define VMLX4_HW_ST_IPOK 0x10000000u     /* status [K] */
 #define VMLX4_HW_ST_UDP 0x08000000u

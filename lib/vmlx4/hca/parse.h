@@ -35,7 +35,6 @@ struct vmlx4_parsed {
 	uint16_t ethertype;      /* behind the tags, host order */
 	/* Not the parser's: set by whoever knows. */
 	uint8_t mac_index;       /* in the port's MAC table, of the destination */
-	bool bad_fcs;
 	const struct vmlx4_parsed *inner; /* of a tunnel; offsets in the whole frame */
 };
 

@@ -172,7 +172,7 @@ rq_prefetch(const struct vmlx4_rq *rq)
 
 static void
 rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
-	size_t length, const struct vmlx4_parsed *parsed, uint32_t hash)
+	size_t length, const struct vmlx4_parsed *parsed, uint32_t hash, bool in_wqe)
 {
 	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(rq->cq);
 	struct vmlx4_rx_status st;
@@ -192,7 +192,7 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 	cqe->wqe_index = htobe16(rq->ci);
 	cqe->checksum = st.checksum;
 	rq->ci++;
-	vmlx4_cq_commit(rq->cq, cqe, VMLX4_HW_CQE_OP_RECV);
+	vmlx4_cq_commit(rq->cq, cqe, VMLX4_HW_CQE_OP_RECV | (in_wqe ? VMLX4_HW_CQE_INLINE : 0));
 	port->stats.rx_frames++;
 	port->stats.rx_bytes += length;
 	port->stats.rx_multicast += frame[0] & 1;
@@ -225,7 +225,8 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	uint32_t hash)
 {
 	const struct vmlx4_hw_data *wqe;
-	unsigned int syndrome;
+	unsigned int syndrome = 0;
+	bool in_wqe = unlikely(rq->inline_size != 0) && length <= rq->inline_size;
 
 	if (unlikely(!rq->live)) {
 		port->stats.rx_dropped_by_rule++;
@@ -247,10 +248,14 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	if (unlikely(rq->check != NULL))
 		vmlx4_rq_check_take(rq, rq->ci, (uint32_t)length);
 	vmlx4_trace_rqe(port, rq, wqe, length);
-	syndrome = unlikely(rq->scatter_fcs) ? rq_scatter_fcs(rq, wqe, frame, length) :
-		rq_scatter(rq, wqe, frame, length);
+	if (unlikely(in_wqe)) /* the list that stood there is gone */
+		memcpy((void *)(uintptr_t)wqe, frame, length);
+	else
+		syndrome = unlikely(rq->scatter_fcs) ?
+			rq_scatter_fcs(rq, wqe, frame, length) :
+			rq_scatter(rq, wqe, frame, length);
 	if (likely(syndrome == 0))
-		rq_complete(port, rq, frame, length, parsed, hash);
+		rq_complete(port, rq, frame, length, parsed, hash, in_wqe);
 	else
 		rq_fault(port, rq, (uint8_t)syndrome, (syndrome & FATAL) != 0);
 }

@@ -47,6 +47,31 @@ toeplitz(const uint32_t (*table)[256], const uint8_t *data, unsigned int from,
 	return even ^ odd;
 }
 
+static uint32_t
+xor_bytes(const uint8_t *data, unsigned int length, unsigned int width)
+{
+	uint32_t hash = 0;
+	unsigned int i;
+
+	for (i = 0; i < length; i++)
+		hash ^= (uint32_t)data[i] << (24 - i % 4 * 8);
+	if (width == 32)
+		return hash;
+	hash ^= hash >> 16;
+	return (hash ^ hash >> 8) & 0xff;
+}
+
+/* What mlx4_en can have instead of Toeplitz; verbs cannot. */
+static uint32_t
+by_xor(const struct vmlx4_qp *qp, const uint8_t *addresses, unsigned int length,
+	const uint8_t *ports)
+{
+	unsigned int width = qp->rss->function == VMLX4_RSS_XOR32 ? 32 : 8;
+	uint32_t hash = xor_bytes(addresses, length, width);
+
+	return ports != NULL ? hash ^ xor_bytes(ports, 4, width) : hash;
+}
+
 bool
 vmlx4_rss_hash(const struct vmlx4_qp *qp, const uint8_t *frame,
 	const struct vmlx4_parsed *parsed, uint32_t *hash)
@@ -56,6 +81,10 @@ vmlx4_rss_hash(const struct vmlx4_qp *qp, const uint8_t *frame,
 	unsigned int length;
 	uint8_t fields = qp->rss->fields, ip, l4;
 
+	if (unlikely(qp->rss->inner) && parsed->inner != NULL) {
+		parsed = parsed->inner;
+		fields &= (uint8_t)~qp->rss->inner_hides;
+	}
 	if (parsed->l3 == VMLX4_L3_IPV4) {
 		addresses = frame + parsed->l3_offset + 12;
 		length = 8;
@@ -73,10 +102,13 @@ vmlx4_rss_hash(const struct vmlx4_qp *qp, const uint8_t *frame,
 	}
 	if ((fields & l4) == 0 && (fields & ip) == 0)
 		return false;
-	/* With lengths that the compiler knows, to have no loops. */
-	*hash = length == 8 ? toeplitz(table, addresses, 0, 8) :
-		toeplitz(table, addresses, 0, 32);
+	if (unlikely(qp->rss->function != VMLX4_RSS_TOEPLITZ)) {
+		*hash = by_xor(qp, addresses, length,
+			(fields & l4) != 0 ? frame + parsed->l4_offset : NULL);
+		return true;
+	}
+	*hash = toeplitz(table, addresses, 0, length);
 	if ((fields & l4) != 0)
-		*hash ^= toeplitz(table, frame + parsed->l4_offset, length == 8 ? 8 : 32, 4);
+		*hash ^= toeplitz(table, frame + parsed->l4_offset, length, 4);
 	return true;
 }

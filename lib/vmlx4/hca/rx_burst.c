@@ -144,7 +144,7 @@ queue_open(struct receiver *rx, struct vmlx4_rq *rq)
 
 	queue_close(rx);
 	n = (uint16_t)(rq->posted - rq->ci);
-	if (!rq->live || n == 0 || rq->scatter_fcs || cq->error || cq->timestamps ||
+	if (!rq->live || n == 0 || rq->scatter_fcs || rq->inline_size != 0 || cq->error || cq->timestamps ||
 	    cq->room == 0)
 		return false;
 	if (unlikely(rx->strict))

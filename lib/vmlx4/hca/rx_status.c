@@ -38,20 +38,13 @@ status_l4(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
 		st->status |= VMLX4_HW_ST_L4OK;
 }
 
-void
-vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
+static void
+status_ip(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
 	const struct vmlx4_parsed *p, struct vmlx4_rx_status *st)
 {
 	size_t start = p->l4_offset;
 
-	st->vlan = 0;
-	st->sl_vid = 0;
-	st->checksum = 0;
 	st->status = p->llc;
-	if (unlikely(p->vlans != 0) && unknowns->rx_sl_vid_unstripped) {
-		st->vlan = p->s_vlan ? VMLX4_HW_CQE_SVLAN : VMLX4_HW_CQE_CVLAN;
-		st->sl_vid = p->vlan_tci;
-	}
 	if (p->l3 == VMLX4_L3_IPV4) {
 		const uint8_t *ip = frame + p->l3_offset;
 		size_t header = (ip[0] & 0xf) * 4u;
@@ -71,4 +64,39 @@ vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
 			st->status |= VMLX4_HW_ST_IPOK;
 		status_l4(unknowns, frame, p, start != 0 ? start : p->l3_offset + 40u, st);
 	}
+}
+
+/* Of a tunnel the status is about the inner packet, and these bits about the outer. */
+static uint32_t
+tunnel_bits(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
+	const struct vmlx4_parsed *outer)
+{
+	struct vmlx4_rx_status st = { 0 };
+	uint32_t bits = VMLX4_HW_CQE_TUNNEL;
+
+	status_ip(unknowns, frame, outer, &st);
+	if (outer->l3 == VMLX4_L3_IPV4)
+		bits |= VMLX4_HW_CQE_TUNNEL_IPV4;
+	if ((st.status & VMLX4_HW_ST_IPOK) != 0)
+		bits |= VMLX4_HW_CQE_TUNNEL_IPOK;
+	if ((st.status & VMLX4_HW_ST_L4OK) != 0 || (unknowns->rx_tunnel_no_sum_ok &&
+	    vmlx4_be16(frame + outer->l4_offset + 6) == 0))
+		bits |= VMLX4_HW_CQE_TUNNEL_L4OK;
+	return bits;
+}
+
+void
+vmlx4_rx_status(const struct vmlx4_unknowns *unknowns, const uint8_t *frame,
+	const struct vmlx4_parsed *p, struct vmlx4_rx_status *st)
+{
+	st->vlan = 0;
+	st->sl_vid = 0;
+	st->checksum = 0;
+	if (unlikely(p->vlans != 0) && unknowns->rx_sl_vid_unstripped) {
+		st->vlan = p->s_vlan ? VMLX4_HW_CQE_SVLAN : VMLX4_HW_CQE_CVLAN;
+		st->sl_vid = p->vlan_tci;
+	}
+	if (unlikely(p->inner != NULL))
+		st->vlan |= tunnel_bits(unknowns, frame, p);
+	status_ip(unknowns, frame, p->inner != NULL ? p->inner : p, st);
 }

@@ -54,6 +54,14 @@
 	  "1: sl_vid and VLAN bits are reported although the tag stays in the data") \
 	X(rx_hash_when_none, 0, 0, UINT32_MAX, \
 	  "hash field of a packet that is not hashed") \
+	X(rx_tunnel_no_sum_ok, 1, 0, 1, \
+	  "1: a tunnel whose outer UDP packet has no checksum carries the bit of a good one") \
+	X(rx_timestamp_carry, 0, 0, 1, \
+	  "1: bits 47:16 of a timestamp are one behind when bits 15:0 are 0") \
+	X(rss_function, 0, 0, 2, \
+	  "hash of RSS QPs: 0 Toeplitz; 1, 2 the XOR that mlx4_en can choose, of 8 or 32 bits") \
+	X(rss_inner_addresses, 0, 0, 1, \
+	  "1: INNER hashes addresses only, as the name of the card's mode may mean") \
 	X(rx_mac_index_none, 0, 0, 0x7f, \
 	  "MAC table index in the CQE of a frame whose destination is not in the table") \
 	X(steer_mac_table, 1, 0, 1, \

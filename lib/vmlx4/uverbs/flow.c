@@ -180,8 +180,9 @@ flow_check(const struct vmlx4_adapter *adapter, const struct ib_uverbs_flow_attr
 		return -EINVAL;
 	if (attr->port < 1 || attr->port > adapter->options.ports)
 		return -EINVAL;
-	/* DONT_TRAP takes a sniffer capability that this card does not report. */
-	if (attr->flags != 0)
+	if ((attr->flags & ~(uint32_t)IBV_FLOW_ATTR_FLAGS_DONT_TRAP) != 0)
+		return -EOPNOTSUPP;
+	if (attr->flags != 0 && !vmlx4_flow_may_copy(adapter, attr))
 		return -EOPNOTSUPP;
 	if (attr->priority > MAX_PRIORITY)
 		return -EINVAL;
@@ -229,7 +230,9 @@ flow_parse(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd, struct vmlx4_
 	ret = flow_check(ctx->adapter, attr, flow->qp);
 	if (ret == 0)
 		ret = flow_type(attr->type, &flow->flow_type);
-	if (ret == 0)
+	if (ret == 0 && attr->flags != 0)
+		ret = vmlx4_flow_copy(attr, (const uint8_t *)(request + 1), flow);
+	else if (ret == 0)
 		ret = parse_specs((const uint8_t *)(request + 1), attr->size,
 			attr->num_of_specs, &flow->match);
 	if (ret < 0)

@@ -83,6 +83,12 @@ qp_cqs(struct vmlx4_context *ctx, const struct qp_request *request, struct vmlx4
 	return *send_cq == NULL || *recv_cq == NULL ? -EINVAL : 0;
 }
 
+uint32_t
+vmlx4_max_inline_receive(const struct vmlx4_profile *profile)
+{
+	return profile->max_sge * 16; /* a WQE with all the segments it can have */
+}
+
 /* Sizes and places of the two queues, as the library and the kernel compute them. */
 static int
 qp_queues(const struct vmlx4_adapter *adapter, struct qp_request *request,
@@ -95,13 +101,15 @@ qp_queues(const struct vmlx4_adapter *adapter, struct qp_request *request,
 			driver->log_sq_bb_count > 31 ||
 			1u << driver->log_sq_bb_count > SQ_MAX_WQES)
 		return -EINVAL;
-	/* The adapter reports max_inl_recv_sz 0. */
-	if (driver->inl_recv_sz != 0)
+	if (driver->inl_recv_sz > vmlx4_max_inline_receive(adapter->profile))
 		return -EINVAL;
 	ret = vmlx4_rq_size(rq, &request->max_recv_wr, &request->max_recv_sge,
 		adapter->profile);
 	if (ret < 0)
 		return ret;
+	rq->inline_size = driver->inl_recv_sz;
+	while (1u << rq->stride_shift < driver->inl_recv_sz)
+		rq->stride_shift++;
 	sq->wqe_cnt = 1u << driver->log_sq_bb_count;
 	sq->stride_shift = driver->log_sq_stride;
 	sq_size = (uint64_t)sq->wqe_cnt << sq->stride_shift;

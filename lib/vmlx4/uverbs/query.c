@@ -116,13 +116,11 @@ fill_device_driver(const struct vmlx4_adapter *adapter,
 		reply->comp_mask = MLX4_IB_QUERY_DEV_RESP_MASK_CORE_CLOCK_OFFSET;
 		reply->hca_core_clock_offset = VMLX4_CLOCK_OFFSET;
 	}
-	/*
-	 * max_inl_recv_sz stays 0: the adapter does not put received data into
-	 * WQEs. INNER is not among the hash fields: that takes the tunnel mode of
-	 * the card's flow tables.
-	 */
+	reply->max_inl_recv_sz = vmlx4_max_inline_receive(profile);
 	if (profile->max_rss_table != 0) {
 		reply->rss_caps.rx_hash_fields_mask = HASH_FIELDS;
+		if (vmlx4_rss_inner_offered(adapter))
+			reply->rss_caps.rx_hash_fields_mask |= MLX4_IB_RX_HASH_INNER;
 		reply->rss_caps.rx_hash_function = MLX4_IB_RX_HASH_FUNC_TOEPLITZ;
 	}
 	if (profile->max_tso != 0) {

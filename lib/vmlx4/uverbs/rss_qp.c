@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile.h"
 #include "uverbs.h"
 
 /* Both directions of a layer, or none. */
@@ -24,9 +25,9 @@ static const struct pair pairs[] = {
 };
 
 /*
- * The card cannot hash one direction only, nor ports without addresses; INNER
- * needs the tunnel mode of the flow tables. None at all is fine: every packet goes
- * to the first queue, as net_mlx4 wants it of a rule for one queue.
+ * The card cannot hash one direction only, nor ports without addresses. None at
+ * all is fine: every packet goes to the first queue, as net_mlx4 wants it of a rule
+ * for one queue.
  */
 static int
 hash_fields(uint64_t mask, uint8_t *fields)
@@ -58,12 +59,20 @@ hash_fields(uint64_t mask, uint8_t *fields)
 	return 0;
 }
 
+bool
+vmlx4_rss_inner_offered(const struct vmlx4_adapter *adapter)
+{
+	return adapter->profile->tunnel_offload && adapter->options.unknowns.vxlan_port != 0;
+}
+
 int
 vmlx4_rss_parse(struct vmlx4_qp *qp, const struct vmlx4_cmd *cmd)
 {
 	static const uint8_t zero[sizeof(((struct mlx4_ib_create_qp_rss *)NULL)->reserved)];
 	struct mlx4_ib_create_qp_rss driver;
+	const struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
 	uint8_t fields;
+	bool inner;
 	int ret;
 
 	if (cmd->drv_out_len != 0)
@@ -75,13 +84,21 @@ vmlx4_rss_parse(struct vmlx4_qp *qp, const struct vmlx4_cmd *cmd)
 			memcmp(driver.reserved, zero, sizeof(zero)) != 0 ||
 			driver.rx_hash_function != MLX4_IB_RX_HASH_FUNC_TOEPLITZ)
 		return -EOPNOTSUPP;
-	ret = hash_fields(driver.rx_hash_fields_mask, &fields);
+	/* The flow tables' tunnel mode is what INNER takes. */
+	inner = (driver.rx_hash_fields_mask & MLX4_IB_RX_HASH_INNER) != 0;
+	if (inner && !vmlx4_rss_inner_offered(adapter))
+		return -EOPNOTSUPP;
+	ret = hash_fields(driver.rx_hash_fields_mask & ~(uint64_t)MLX4_IB_RX_HASH_INNER, &fields);
 	if (ret < 0)
 		return ret;
 	qp->rss = vmlx4_zalloc(sizeof(*qp->rss));
 	if (qp->rss == NULL)
 		return -ENOMEM;
 	qp->rss->fields = fields;
+	qp->rss->inner = inner;
+	if (adapter->options.unknowns.rss_inner_addresses != 0)
+		qp->rss->inner_hides = VMLX4_HASH_L4;
+	qp->rss->function = (uint8_t)adapter->options.unknowns.rss_function;
 	memcpy(qp->rss->key, driver.rx_hash_key, sizeof(qp->rss->key));
 	vmlx4_rss_prepare(qp);
 	return 0;

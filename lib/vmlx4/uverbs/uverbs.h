@@ -134,6 +134,17 @@ void vmlx4_wq_release(struct vmlx4_wq *wq);
 void vmlx4_table_release(struct vmlx4_table *table);
 void vmlx4_flow_release(struct vmlx4_flow *flow);
 
+/* ---- flow_dont_trap.c ---- */
+
+struct ib_uverbs_flow_attr;
+
+/* Is it a rule that the card can have as a copy? Else EOPNOTSUPP. */
+bool vmlx4_flow_may_copy(const struct vmlx4_adapter *adapter,
+	const struct ib_uverbs_flow_attr *attr);
+/* Make it one, from its one spec or none. */
+int vmlx4_flow_copy(const struct ib_uverbs_flow_attr *attr, const uint8_t *specs,
+	struct vmlx4_flow *flow);
+
 /* ---- numbers.c: QPNs, CQNs, MR keys ---- */
 
 #define VMLX4_QPN_FIRST 0x200u  /* firmware keeps the lowest ones */
@@ -200,6 +211,10 @@ int vmlx4_rq_size(struct vmlx4_rq *rq, uint32_t *max_wr, uint32_t *max_sge,
 
 /* The hash that an RSS QP asks for. */
 int vmlx4_rss_parse(struct vmlx4_qp *qp, const struct vmlx4_cmd *cmd);
+/* The longest frame that a receive WQE takes in place of its list. */
+uint32_t vmlx4_max_inline_receive(const struct vmlx4_profile *profile);
+/* Is the hash of a tunnel's inner packet to be had? */
+bool vmlx4_rss_inner_offered(const struct vmlx4_adapter *adapter);
 
 /* ---- clock.c ---- */
 

@@ -69,6 +69,34 @@ events(struct arm *a)
 	return n;
 }
 
+/* Bits 47:16 lag behind when bits 15:0 are zero, if the card is such a one. */
+static void
+test_timestamp_carry(void **state)
+{
+	struct arm *a = arm_new(VMLX4_STRICT_REPORT);
+	struct vmlx4_adapter *adapter = a->card.adapter;
+	uint64_t before, ts[2];
+	unsigned int i;
+
+	(void)state;
+	a->cq->timestamps = true;
+	do { /* to a time whose lower half is zero */
+		adapter->time.stepped++;
+	} while ((vmlx4_clock_now(adapter) & 0xffff) != 0);
+	before = vmlx4_clock_now(adapter) & 0xffffffffffff;
+	complete(a);
+	adapter->options.unknowns.rx_timestamp_carry = 1;
+	complete(a);
+	for (i = 0; i < 2; i++) {
+		const uint8_t *cqe = card_cqe(a->cq, i);
+
+		ts[i] = (uint64_t)vmlx4_be32(cqe + 12) << 16 | (uint64_t)cqe[29] << 8 | cqe[30];
+	}
+	assert_int_equal(ts[0], before);
+	assert_int_equal(ts[1], before - 0x10000);
+	arm_free(a);
+}
+
 static void
 test_one_event_per_arm(void **state)
 {
@@ -163,6 +191,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_timestamp_carry),
 		cmocka_unit_test(test_one_event_per_arm),
 		cmocka_unit_test(test_race_with_completion),
 		cmocka_unit_test(test_rearm_before_the_event),

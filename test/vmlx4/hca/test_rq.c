@@ -5,6 +5,7 @@
 
 #include "card.h"
 #include "frames.h"
+#include "frames_tunnel.h"
 
 /* Frames that arrive at port 2, and the bytes of the CQEs that report them. */
 
@@ -262,6 +263,52 @@ test_fcs(void **state)
 	rx_free(rx);
 }
 
+/* A short frame takes the place of the list in its WQE; the CQE says so. */
+static void
+test_inline_receive(void **state)
+{
+	struct rx *rx = rx_new(VMLX4_STRICT_REPORT, 64, 4);
+	uint8_t *wqe = rx->qp->rq.buf;
+
+	(void)state;
+	assert_int_equal(rx->qp->rq.stride_shift, 6);
+	rx->qp->rq.inline_size = 64;
+	card_post_recv(rx->qp, 0, rx->card.arena, 2048);
+	card_post_recv(rx->qp, 1, rx->card.arena + 2048, 2048);
+	card_rq_record(rx->qp, 2);
+	receive(rx, frame_udp4, sizeof(frame_udp4));
+	assert_memory_equal(wqe, frame_udp4, sizeof(frame_udp4));
+	assert_int_equal(rx->card.arena[0], 0);
+	assert_int_equal(card_cqe(rx->cq, 0)[31], 0x21);
+	assert_int_equal(vmlx4_be32(card_cqe(rx->cq, 0) + 20), sizeof(frame_udp4));
+	/* 66 bytes are too many. */
+	receive(rx, frame_tagged, sizeof(frame_tagged));
+	assert_memory_equal(rx->card.arena + 2048, frame_tagged, sizeof(frame_tagged));
+	assert_int_equal(card_cqe(rx->cq, 1)[31], 0x01);
+	assert_int_equal(rx->card.adapter->violations, 0);
+	rx_free(rx);
+}
+
+/* A tunnel's CQE, through steering and all, and on a card that knows none. */
+static void
+test_tunnel(void **state)
+{
+	struct rx *rx = rx_new(VMLX4_STRICT_REPORT, 64, 1);
+
+	(void)state;
+	card_post_recv(rx->qp, 0, rx->card.arena, 2048);
+	card_post_recv(rx->qp, 1, rx->card.arena, 2048);
+	card_rq_record(rx->qp, 2);
+	receive(rx, frame_vxlan4, sizeof(frame_vxlan4));
+	assert_int_equal(vmlx4_be32(card_cqe(rx->cq, 0)), 0x8e000040);
+	assert_int_equal(vmlx4_be32(card_cqe(rx->cq, 0) + 16), 0x14400004);
+	rx->card.adapter->profile = vmlx4_profile_find("cx3");
+	receive(rx, frame_vxlan4, sizeof(frame_vxlan4));
+	assert_int_equal(vmlx4_be32(card_cqe(rx->cq, 1)), 0x00000040);
+	assert_int_equal(vmlx4_be32(card_cqe(rx->cq, 1) + 16), 0x18400000);
+	rx_free(rx);
+}
+
 static void
 test_cq_overrun(void **state)
 {
@@ -348,6 +395,8 @@ main(void)
 		cmocka_unit_test(test_oversize_is_an_error_and_the_queue_lives),
 		cmocka_unit_test(test_bad_lkey_ends_the_queue),
 		cmocka_unit_test(test_fcs),
+		cmocka_unit_test(test_inline_receive),
+		cmocka_unit_test(test_tunnel),
 		cmocka_unit_test(test_cq_overrun),
 		cmocka_unit_test(test_port_limits),
 		cmocka_unit_test(test_asked_for_fault),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "card.h"
+#include "frames_tunnel.h"
 
 /*
  * The verification suite that Microsoft publishes for RSS: its key, its
@@ -166,6 +167,135 @@ test_symmetric_key(void **state)
 	free(qp.rss);
 }
 
+/* The 32 bits that start at every bit, by hand: Toeplitz as its definition has it. */
+static uint32_t
+definition(const uint8_t *with, const uint8_t *data, unsigned int length)
+{
+	uint32_t hash = 0, window = vmlx4_be32(with);
+	unsigned int i, bit;
+
+	for (i = 0; i < length; i++)
+		for (bit = 0; bit < 8; bit++) {
+			unsigned int next = 32 + i * 8 + bit;
+
+			if ((data[i] << bit & 0x80) != 0)
+				hash ^= window;
+			window = window << 1 | (with[next / 8] >> (7 - next % 8) & 1);
+		}
+	return hash;
+}
+
+/* All sets of fields, kinds of packets, and keys of a generator. */
+static void
+test_all_fields(void **state)
+{
+	static const struct {
+		unsigned int vector;
+		uint8_t protocol, four, two;
+	} kinds[] = {
+		{ 0, 6, VMLX4_HASH_TCP_IPV4, VMLX4_HASH_IPV4 },
+		{ 1, 17, VMLX4_HASH_UDP_IPV4, VMLX4_HASH_IPV4 },
+		{ 2, 1, 0, VMLX4_HASH_IPV4 },
+		{ 5, 6, VMLX4_HASH_TCP_IPV6, VMLX4_HASH_IPV6 },
+		{ 6, 17, VMLX4_HASH_UDP_IPV6, VMLX4_HASH_IPV6 },
+		{ 7, 58, 0, VMLX4_HASH_IPV6 },
+	};
+	uint8_t with[VMLX4_RSS_KEY], frame[128], tuple[36];
+	uint32_t lot = 12345, hash;
+	struct vmlx4_qp qp;
+	unsigned int fields, i, k;
+
+	(void)state;
+	for (fields = 0; fields < 64; fields++) {
+		for (i = 0; i < sizeof(with); i++)
+			with[i] = (uint8_t)((lot = lot * 1103515245 + 12345) >> 16);
+		prepare(&qp, (uint8_t)fields, with);
+		for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			size_t length = build(frame, kinds[k].vector, kinds[k].protocol, false);
+			bool v6 = kinds[k].two == VMLX4_HASH_IPV6;
+			unsigned int n = v6 ? 32 : 8;
+
+			if ((fields & (kinds[k].four | kinds[k].two)) == 0) {
+				assert_false(hash_of(&qp, frame, length, &hash));
+				continue;
+			}
+			memcpy(tuple, frame + (v6 ? 22 : 26), n);
+			memcpy(tuple + n, frame + (v6 ? 54 : 34), 4);
+			assert_true(hash_of(&qp, frame, length, &hash));
+			assert_int_equal(hash, definition(with, tuple,
+				(fields & kinds[k].four) != 0 ? n + 4 : n));
+		}
+		free(qp.rss);
+	}
+}
+
+/* XOR: every byte of the fields, or every word; the key has no part in it. */
+static void
+test_xor(void **state)
+{
+	uint8_t frame[128], byte = 0;
+	struct vmlx4_qp qp;
+	uint32_t hash, word;
+	unsigned int i;
+
+	(void)state;
+	prepare(&qp, 0x3f, key);
+	qp.rss->function = VMLX4_RSS_XOR8;
+	assert_true(hash_of(&qp, frame, build(frame, 0, 6, false), &hash));
+	for (i = 26; i < 38; i++)
+		byte ^= frame[i];
+	assert_int_equal(hash, byte);
+	qp.rss->function = VMLX4_RSS_XOR32;
+	assert_true(hash_of(&qp, frame, build(frame, 0, 6, false), &hash));
+	assert_int_equal(hash, 0x420995bb ^ 0xa18e6450 ^ (2794u << 16 | 1766));
+	/* Both directions hash alike, but for the ports' places in a word. */
+	qp.rss->function = VMLX4_RSS_XOR8;
+	assert_true(hash_of(&qp, frame, build(frame, 5, 17, false), &hash));
+	for (byte = 0, i = 22; i < 58; i++)
+		byte ^= frame[i];
+	assert_int_equal(hash, byte);
+	qp.rss->function = VMLX4_RSS_XOR32;
+	assert_true(hash_of(&qp, frame, build(frame, 5, 58, false), &hash));
+	for (word = 0, i = 22; i < 54; i += 4)
+		word ^= vmlx4_be32(frame + i);
+	assert_int_equal(hash, word);
+	free(qp.rss);
+}
+
+/* INNER: the packet in the tunnel counts, and without a tunnel the packet itself. */
+static void
+test_inner(void **state)
+{
+	uint8_t frame[50 + 128], inner_frame[128];
+	struct vmlx4_parsed parsed, inner;
+	struct vmlx4_qp qp;
+	uint32_t hash, plain;
+	size_t length;
+
+	(void)state;
+	memcpy(frame, frame_vxlan4, 50);
+	length = build(inner_frame, 3, 6, false);
+	memcpy(frame + 50, inner_frame, length);
+	vmlx4_put_be16(frame + 16, (uint16_t)(36 + length));
+	vmlx4_put_be16(frame + 38, (uint16_t)(16 + length));
+	vmlx4_parse(frame, 50 + length, &parsed);
+	assert_true(vmlx4_parse_inner(frame, &parsed, false, &inner));
+	parsed.inner = &inner;
+	prepare(&qp, 0x3f, key);
+	assert_true(vmlx4_rss_hash(&qp, frame, &parsed, &plain));
+	assert_int_equal(plain, definition(key, frame + 26, 12)); /* outer */
+	qp.rss->inner = true;
+	assert_true(vmlx4_rss_hash(&qp, frame, &parsed, &hash));
+	assert_int_equal(hash, vectors[3].four);
+	qp.rss->inner_hides = VMLX4_HASH_L4;
+	assert_true(vmlx4_rss_hash(&qp, frame, &parsed, &hash));
+	assert_int_equal(hash, vectors[3].two);
+	parsed.inner = NULL;
+	assert_true(vmlx4_rss_hash(&qp, frame, &parsed, &hash));
+	assert_int_equal(hash, plain);
+	free(qp.rss);
+}
+
 int
 main(void)
 {
@@ -174,6 +304,9 @@ main(void)
 		cmocka_unit_test(test_fields_decide),
 		cmocka_unit_test(test_fragments_two_tuple),
 		cmocka_unit_test(test_symmetric_key),
+		cmocka_unit_test(test_all_fields),
+		cmocka_unit_test(test_xor),
+		cmocka_unit_test(test_inner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,6 @@ test_attributes(void **state)
 	ATTR(port, 2, 0);
 	ATTR(priority, 0xfff, 0);
 	ATTR(priority, 0x1000, EINVAL);
-	ATTR(flags, IBV_FLOW_ATTR_FLAGS_DONT_TRAP, EOPNOTSUPP);
 	ATTR(flags, IBV_FLOW_ATTR_FLAGS_EGRESS, EOPNOTSUPP);
 	ATTR(flags, 8, EINVAL);
 	ATTR(type, 4, EINVAL);
@@ -134,6 +133,47 @@ test_types(void **state)
 	}
 	rule.attr.type = IBV_FLOW_ATTR_ALL_DEFAULT;
 	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	assert_int_equal(try_rule(qp, rule), EINVAL);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* Copies, at priority 0, of all frames or of what the multicast bit says. */
+static void
+test_dont_trap(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_qp(device, cq);
+	struct rule good = rule_eth(), rule;
+	struct ibv_flow_spec_ipv4 ipv4 = spec_ipv4();
+
+	good.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	memset(good.specs.eth.mask.dst_mac, 0, 6);
+	assert_int_equal(try_rule(qp, good), 0);
+	good.specs.eth.mask.dst_mac[0] = 1;
+	assert_int_equal(try_rule(qp, good), 0);
+	good.specs.eth.val.dst_mac[0] = 1;
+	assert_int_equal(try_rule(qp, good), 0);
+	rule = good;
+	rule.attr.num_of_specs = 0;
+	rule.attr.size = sizeof(rule.attr);
+	assert_int_equal(try_rule(qp, rule), 0);
+	assert_int_equal(try_rule(qp, rule_eth()), 0);
+	rule = rule_eth();
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	assert_int_equal(try_rule(qp, rule), EINVAL); /* the whole address */
+	rule = good;
+	rule.attr.priority = 1;
+	assert_int_equal(try_rule(qp, rule), EOPNOTSUPP);
+	rule = good;
+	rule.attr.type = IBV_FLOW_ATTR_SNIFFER;
+	assert_int_equal(try_rule(qp, rule), EOPNOTSUPP);
+	rule = good;
+	rule_add(&rule, &ipv4, sizeof(ipv4));
+	assert_int_equal(try_rule(qp, rule), EOPNOTSUPP);
+	rule = good;
+	rule.specs.eth.type = IBV_FLOW_SPEC_IPV4;
 	assert_int_equal(try_rule(qp, rule), EINVAL);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
@@ -286,6 +326,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_device(test_attributes),
 		cmocka_unit_test_device(test_types),
+		cmocka_unit_test_device(test_dont_trap),
 		cmocka_unit_test_device(test_eth_masks),
 		cmocka_unit_test_device(test_upper_layers),
 		cmocka_unit_test_device(test_raw_rules),

@@ -185,7 +185,7 @@ test_illegal_requests(void **state)
 	REFUSES(driver.log_sq_stride, 11, EINVAL);
 	REFUSES(driver.log_sq_bb_count, 15, EINVAL);
 	REFUSES(driver.log_sq_bb_count, 200, EINVAL);
-	REFUSES(driver.inl_recv_sz, 64, EINVAL);
+	REFUSES(driver.inl_recv_sz, 513, EINVAL);
 	REFUSES(driver.buf_addr, memory + 64, EINVAL);
 	REFUSES(driver.buf_addr, 0x1000, EFAULT);
 	REFUSES(driver.db_addr, memory + 2, EINVAL);

@@ -204,7 +204,7 @@ test_hash_fields(void **state)
 		{ TCP, EOPNOTSUPP },
 		{ UDP, EOPNOTSUPP },
 		{ IPV4 | 1u << 8, EOPNOTSUPP },
-		{ IPV4 | IBV_RX_HASH_INNER, EOPNOTSUPP },
+		{ IPV4 | IBV_RX_HASH_INNER, 0 },
 	};
 	size_t i;
 
