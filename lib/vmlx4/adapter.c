@@ -107,6 +107,7 @@ adapter_free(struct vmlx4_adapter *adapter)
 
 	if (adapter == NULL)
 		return;
+	free(adapter->shown);
 	for (i = 0; i < VMLX4_MAX_PORTS; i++)
 		if (adapter->ports[i].wire != NULL)
 			vmlx4_wire_close(adapter->ports[i].wire);

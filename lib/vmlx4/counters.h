@@ -15,8 +15,29 @@
 	X(rx_runt) X(rx_wire_drops) X(rx_wire_bad) X(rx_crc_errors) X(rx_overruns)
 
 #define VMLX4_PORT_COUNTERS(X) \
-	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(rx_frames) X(rx_bytes) X(rx_multicast) \
+	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(tx_pause) \
+	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_broadcast) X(rx_pause) \
 	VMLX4_DROP_COUNTERS(X)
+
+/* Sums as the interface's statistics have them. */
+static inline uint64_t
+vmlx4_rx_errors(const struct vmlx4_port_stats *stats)
+{
+	return stats->rx_errors + stats->rx_oversize + stats->rx_runt + stats->rx_crc_errors;
+}
+
+static inline uint64_t
+vmlx4_rx_dropped(const struct vmlx4_port_stats *stats)
+{
+	return stats->rx_no_wqe + stats->rx_no_rule + stats->rx_dropped_by_rule +
+		stats->rx_cq_overrun;
+}
+
+static inline uint64_t
+vmlx4_tx_dropped(const struct vmlx4_port_stats *stats)
+{
+	return stats->tx_oversize + stats->tx_link_down + stats->tx_wire_drops;
+}
 
 #define VMLX4_COUNT_ONE(name) + sizeof(((struct vmlx4_port_stats *)NULL)->name)
 _Static_assert(0 VMLX4_PORT_COUNTERS(VMLX4_COUNT_ONE) == sizeof(struct vmlx4_port_stats),

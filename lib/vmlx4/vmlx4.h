@@ -56,9 +56,12 @@ struct vmlx4_port_stats {
 	uint64_t tx_loopback;        /**< came back inside the card; not in tx_frames unless
 	                              *   they left too */
 	uint64_t tx_lso;             /**< WQEs cut into segments */
+	uint64_t tx_pause;           /**< pause frames of the port itself, of tx_frames */
 	uint64_t rx_frames;          /**< written to a receive queue */
 	uint64_t rx_bytes;
 	uint64_t rx_multicast;       /**< of rx_frames */
+	uint64_t rx_broadcast;       /**< of rx_multicast */
+	uint64_t rx_pause;           /**< pause frames, which end in the port */
 	uint64_t rx_no_rule;         /**< no flow rule wanted the frame */
 	uint64_t rx_no_wqe;          /**< the receive queue had no WQE posted */
 	uint64_t rx_oversize;        /**< longer than MTU + headers, discarded */

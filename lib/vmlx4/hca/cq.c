@@ -73,6 +73,7 @@ cq_overrun(struct vmlx4_cq *cq)
 	vmlx4_violation(ctx->adapter, VMLX4_RULE_CQ_OVERRUN, "CQ", cq->cqn, cq->pi,
 		"%u CQEs not consumed, no room for one more", cq->cqe_cnt);
 	cq->error = true;
+	ctx->adapter->cq_overruns++;
 	vmlx4_async_event(ctx->adapter, ctx, IBV_EVENT_CQ_ERR, cq->obj.user_handle);
 }
 
@@ -165,6 +166,20 @@ vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op)
 		vmlx4_cq_check_arm(cq);
 }
 
+static void
+count_error(struct vmlx4_adapter *adapter, uint32_t qpn, bool send, uint8_t syndrome)
+{
+	struct vmlx4_port *port = NULL;
+
+	qpn &= VMLX4_QP_TABLE - 1;
+	if (adapter->qp_table != NULL && adapter->qp_table[qpn] != NULL)
+		port = adapter->qp_table[qpn]->port;
+	else if (adapter->wq_table != NULL && adapter->wq_table[qpn] != NULL)
+		port = adapter->wq_table[qpn]->port;
+	if (port != NULL && syndrome < 32)
+		port->syndromes[send][syndrome]++;
+}
+
 void
 vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 	uint16_t wqe_index, uint8_t syndrome)
@@ -184,7 +199,17 @@ vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 	cqe->wqe_index = htobe16(wqe_index);
 	cqe->checksum = htobe16(VMLX4_HW_ERR(vendor, syndrome));
 	cq->error_pi = cq->pi + 1;
+	count_error(cq->obj.ctx->adapter, qpn, send, syndrome);
 	vmlx4_cq_commit(cq, cqe, VMLX4_HW_CQE_OP_ERROR | (send ? VMLX4_HW_CQE_SEND : 0));
+}
+
+/* Error CQEs at or behind the consumer index of the arm: some, or none. */
+static uint32_t
+errors_waiting(const struct vmlx4_cq *cq, uint32_t arm)
+{
+	int32_t ahead = (int32_t)((cq->error_pi - VMLX4_HW_ARM_LOW24(arm)) << 8) >> 8;
+
+	return ahead > 0 && cq->error_pi != 0 ? (uint32_t)ahead : 0;
 }
 
 void
@@ -204,6 +229,9 @@ vmlx4_cq_check_arm(struct vmlx4_cq *cq)
 	/* CQEs at or behind the consumer index of the arm, in 24 bits. */
 	ahead = (int32_t)((up_to - VMLX4_HW_ARM_LOW24(arm)) << 8) >> 8;
 	if (ahead <= 0)
+		return;
+	if (unlikely((cq->moderation.count | cq->moderation.period) != 0) &&
+	    vmlx4_moderation_holds(cq, (uint32_t)ahead, errors_waiting(cq, arm)))
 		return;
 	cq->fired_sn = (uint8_t)sn;
 	cq->check.fired_ci = VMLX4_HW_ARM_LOW24(arm);

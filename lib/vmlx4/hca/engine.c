@@ -12,6 +12,7 @@
 #include "../check/state.h"
 #include "../check/uar_check.h"
 #include "../profile.h"
+#include "../sysfs/sysfs.h"
 #include "../uverbs/uverbs.h"
 #include "../wire/wire.h"
 #include "internal.h"
@@ -220,6 +221,7 @@ engine_clock(struct vmlx4_adapter *adapter)
 	if (now < engine->audit_at)
 		return;
 	engine->audit_at = now + AUDIT_NS;
+	vmlx4_counters_refresh(adapter, now);
 	vmlx4_engine_audit(adapter); /* guarded: the idle thread comes here without a pass */
 }
 

@@ -124,7 +124,6 @@ struct vmlx4_cq {
 	uint32_t error_pi;  /* behind the last error CQE: what a solicited arm waits for */
 	uint32_t comp_events; /* written to the channel for this CQ */
 	uint32_t async_events;
-	uint16_t moderation_count, moderation_period;
 	struct {
 		uint32_t ci;        /* the consumer's record when it was last read */
 		bool ci_known;
@@ -133,6 +132,11 @@ struct vmlx4_cq {
 		uint32_t arm_seen;  /* …and another one since, seen how often? */
 		unsigned int arm_looks;
 	} check;
+	struct {
+		uint16_t count, period; /* of CQEs and µs; 0, 0: none */
+		bool due;              /* the time is over */
+		struct vmlx4_timer timer;
+	} moderation;          /* of events, not of CQEs */
 	struct vmlx4_held *held; /* CQEs that a fault keeps back, or NULL */
 };
 
@@ -326,6 +330,12 @@ struct vmlx4_port {
 		uint16_t own[256];     /* flows that own a MAC, by its last byte */
 	} steering;
 	struct vmlx4_mac_table macs;
+	struct {
+		bool paused;           /* by the other end: the send queues hold */
+		struct vmlx4_timer timer; /* until when */
+		uint64_t quiet_until;  /* when the port may ask for a pause again */
+	} pause;
+	uint64_t syndromes[2][32]; /* error CQEs of receive and send queues */
 	struct vmlx4_port_stats stats;
 	unsigned int unplugged; /* faults that keep the link down */
 	void (*tx_tap)(void *arg, const void *frame, size_t length);
@@ -368,6 +378,9 @@ struct vmlx4_adapter {
 	struct vmlx4_port ports[VMLX4_MAX_PORTS];
 	struct vmlx4_context_list contexts;
 	struct vmlx4_object_counts counts;
+	uint64_t cq_overruns;
+	uint64_t *shown;           /* counters as the files have them… */
+	uint64_t shown_at;         /* …and since when */
 	unsigned int contexts_opened;
 
 	struct vmlx4_qp **qp_table;   /* by QPN */
@@ -461,6 +474,11 @@ bool vmlx4_cq_has_room(const struct vmlx4_cq *cq);
  */
 /* Answer an arm that was not answered yet (doorbell word at UAR + 0x20). */
 void vmlx4_cq_check_arm(struct vmlx4_cq *cq);
+
+/* ---- moderation.c ---- */
+
+void vmlx4_moderation_set(struct vmlx4_cq *cq, uint16_t count, uint16_t period);
+void vmlx4_moderation_end(struct vmlx4_cq *cq); /* before the CQ goes */
 
 /* ---- steering.c ---- */
 

@@ -179,6 +179,8 @@ vmlx4_mac_word(const uint8_t *mac)
 	return (uint64_t)vmlx4_be32(mac) << 16 | vmlx4_be16(mac + 4);
 }
 
+#define VMLX4_MAC_BROADCAST 0xffffffffffffu
+
 /* Place of a unicast address in the port's table. */
 uint8_t vmlx4_mac_index(const struct vmlx4_port *port, uint64_t mac);
 
@@ -265,6 +267,18 @@ vmlx4_tx_emit(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 	if (likely(ask->loop == 0) || !vmlx4_loopback(port, frame, length, ask))
 		vmlx4_port_send(port, frame, length);
 }
+
+/* ---- pause.c ---- */
+
+/* True: it was a pause frame. */
+bool vmlx4_pause_received(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+/* A receive queue of the port had no WQE for a frame. */
+void vmlx4_pause_starved(struct vmlx4_port *port);
+
+/* ---- moderation.c ---- */
+
+/* Of a CQ with moderation, armed, and with CQEs waiting: does the event wait? */
+bool vmlx4_moderation_holds(struct vmlx4_cq *cq, uint32_t waiting, uint32_t errors);
 
 /* ---- engine.c ---- */
 

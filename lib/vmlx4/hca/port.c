@@ -78,5 +78,7 @@ vmlx4_port_accept(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 		port->stats.rx_runt++;
 		return;
 	}
+	if (unlikely((frame[0] & 1) != 0) && vmlx4_pause_received(port, frame, length))
+		return;
 	vmlx4_steer(port, frame, length);
 }

@@ -196,6 +196,8 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 	port->stats.rx_frames++;
 	port->stats.rx_bytes += length;
 	port->stats.rx_multicast += frame[0] & 1;
+	if (unlikely((frame[0] & 1) != 0) && vmlx4_mac_word(frame) == VMLX4_MAC_BROADCAST)
+		port->stats.rx_broadcast++;
 }
 
 /* A fault that was asked for; it ends the queue as the true one would. */
@@ -234,6 +236,8 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 	}
 	if (unlikely(rq->posted == rq->ci) && rq_refresh(rq) == 0) {
 		port->stats.rx_no_wqe++;
+		if (vmlx4_unknowns(port->adapter)->tx_pause_when_starved != 0)
+			vmlx4_pause_starved(port);
 		return;
 	}
 	if (unlikely(rq->cq->error)) {

@@ -438,6 +438,8 @@ vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget)
 		return sq->error ? sq_flush(qp) : 0;
 	if (unlikely(sq->port->tx_hold != 0))
 		return 0;
+	if (unlikely(sq->port->pause.paused))
+		return 0;
 	if (unlikely(strict))
 		vmlx4_sq_check_backlog(qp);
 	while (done < budget && sq->live && likely(sq->port->tx_hold == 0)) {

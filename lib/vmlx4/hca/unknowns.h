@@ -34,6 +34,10 @@
 	  "a control segment with a multicast MAC: 1 the port's rules get a copy, 0 wire only") \
 	X(loopback_needs_link, 0, 0, 1, \
 	  "1: a port without link loops nothing back") \
+	X(tx_pause_when_starved, 0, 0, 1, \
+	  "1: a frame without a receive WQE makes the port send a pause frame (ethtool -A tx)") \
+	X(cq_count_needs_period, 0, 0, 1, \
+	  "moderation by count and no period: 0 waits for the count, 1 for nothing") \
 	X(vxlan_port, 4789, 0, UINT16_MAX, \
 	  "UDP port by which a Pro card knows VXLAN (mlx4_en sets it); 0: it parses no tunnels") \
 	X(vendor_other, 0, 0, 0xff, \

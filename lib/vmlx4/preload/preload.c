@@ -90,12 +90,28 @@ device_open(int flags)
 	return fd < 0 ? fail(fd) : fd;
 }
 
+/* A counter of sysfs has the value of the time it is opened, or younger. */
+static void
+show_counters(const char *path)
+{
+	struct vmlx4_adapter *adapter = vmlx4_adapter_get();
+
+	path = any_pointer(path);
+	if (adapter == NULL || path == NULL || !vmlx4_counter_file(adapter, path))
+		return;
+	vmlx4_lock(adapter);
+	vmlx4_counters_update(adapter);
+	vmlx4_unlock(adapter);
+}
+
 /* A file of sysfs may be one that no plain file can stand for. */
 static int
 opened(const char *path, int fd)
 {
 	int found;
 
+	if (fd >= 0)
+		show_counters(path);
 	if (fd >= 0 || errno != ENOENT || !vmlx4_configured())
 		return fd;
 	found = vmlx4_sysfs_missing(any_pointer(path));
@@ -163,6 +179,27 @@ openat64(int dir, const char *path, int flags, ...)
 	if (is_device(path))
 		return device_open(flags);
 	return opened(path, NEXT(openat64)(dir, path, flags, mode));
+}
+
+/* libc opens what fopen() names without coming by open(). */
+VMLX4_API FILE *
+fopen(const char *path, const char *mode)
+{
+	FILE *file = NEXT(fopen)(path, mode);
+
+	if (file != NULL)
+		show_counters(path);
+	return file;
+}
+
+VMLX4_API FILE *
+fopen64(const char *path, const char *mode)
+{
+	FILE *file = NEXT(fopen64)(path, mode);
+
+	if (file != NULL)
+		show_counters(path);
+	return file;
 }
 
 /* ---- stat: the device is a character device ---- */

@@ -7,6 +7,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 
+#include "../counters.h"
 #include "../hca/hca.h"
 #include "../profile.h"
 #include "sysfs.h"
@@ -31,11 +32,10 @@ STAT(rx_packets, stats->rx_frames)
 STAT(tx_packets, stats->tx_frames)
 STAT(rx_bytes, stats->rx_bytes)
 STAT(tx_bytes, stats->tx_bytes)
-STAT(rx_errors, stats->rx_errors + stats->rx_oversize + stats->rx_runt + stats->rx_crc_errors)
+STAT(rx_errors, vmlx4_rx_errors(stats))
 STAT(tx_errors, stats->tx_errors)
-STAT(rx_dropped, stats->rx_no_wqe + stats->rx_no_rule + stats->rx_dropped_by_rule +
-	stats->rx_cq_overrun)
-STAT(tx_dropped, stats->tx_oversize + stats->tx_link_down + stats->tx_wire_drops)
+STAT(rx_dropped, vmlx4_rx_dropped(stats))
+STAT(tx_dropped, vmlx4_tx_dropped(stats))
 STAT(multicast, stats->rx_multicast)
 STAT(rx_length_errors, stats->rx_oversize + stats->rx_runt)
 STAT(rx_over_errors, stats->rx_cq_overrun + stats->rx_overruns)
@@ -43,12 +43,27 @@ STAT(rx_crc_errors, stats->rx_crc_errors)
 STAT(rx_missed_errors, stats->rx_no_wqe)
 STAT(tx_carrier_errors, stats->tx_link_down + stats->tx_wire_drops)
 STAT(rx_multicast_packets, stats->rx_multicast)
+STAT(rx_broadcast_packets, stats->rx_broadcast)
+STAT(tso_packets, stats->tx_lso)
+STAT(rx_pause, stats->rx_pause)
+STAT(tx_pause, stats->tx_pause)
+STAT(tx_loopback, stats->tx_loopback)
 
 #define ENTRY(name) { #name, stat_ ## name }
 
+/* Each reason for a drop by its own name, which mlx4_en has not. */
+#define DROP_STAT(name) \
+	static uint64_t \
+	drop_ ## name(const struct vmlx4_port_stats *stats) \
+	{ \
+		return stats->name; \
+	}
+VMLX4_DROP_COUNTERS(DROP_STAT)
+#define DROP_ENTRY(name) { "vmlx4_" #name, drop_ ## name },
+
 /*
  * Names as "ethtool -S" shows them for mlx4_en; those that the model has no
- * number for are left out.
+ * number for are left out. What is the model's own begins with its name.
  */
 static const struct {
 	char name[ETH_GSTRING_LEN];
@@ -68,7 +83,13 @@ static const struct {
 	ENTRY(rx_crc_errors),
 	ENTRY(rx_missed_errors),
 	ENTRY(tx_carrier_errors),
+	ENTRY(tso_packets),
+	ENTRY(rx_pause),
+	ENTRY(tx_pause),
 	ENTRY(rx_multicast_packets),
+	ENTRY(rx_broadcast_packets),
+	{ "vmlx4_tx_loopback", stat_tx_loopback },
+	VMLX4_DROP_COUNTERS(DROP_ENTRY)
 };
 
 #define STATS (sizeof(stat_table) / sizeof(stat_table[0]))

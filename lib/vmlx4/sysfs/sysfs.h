@@ -83,6 +83,17 @@ char *vmlx4_netdev_indextoname(const struct vmlx4_adapter *adapter, unsigned int
 /* Write address, mtu, operstate and carrier of a port into the tree anew. */
 void vmlx4_netdev_sysfs_update(const struct vmlx4_port *port);
 
+/* ---- counters.c ---- */
+
+/* The index-th counter file of a port, below the root; false: no more. */
+bool vmlx4_counter_path(const struct vmlx4_options *options, unsigned int port,
+	unsigned int index, char *path, size_t size);
+/* May the path be one of them? Without the lock. */
+bool vmlx4_counter_file(const struct vmlx4_adapter *adapter, const char *path);
+/* Write those that changed since, with the adapter locked; and once a second. */
+void vmlx4_counters_update(struct vmlx4_adapter *adapter);
+void vmlx4_counters_refresh(struct vmlx4_adapter *adapter, uint64_t now);
+
 /* ---- ethtool.c: SIOCETHTOOL; called with the adapter locked ---- */
 
 int vmlx4_ethtool(struct vmlx4_port *port, void *data);

@@ -281,6 +281,16 @@ net_device(struct tree *tree, unsigned int port)
 	link_to(tree, path, target);
 }
 
+static void
+counter_files(struct tree *tree, unsigned int port)
+{
+	char path[256];
+	unsigned int i;
+
+	for (i = 0; vmlx4_counter_path(tree->options, port, i, path, sizeof(path)); i++)
+		file(tree, path, "0");
+}
+
 int
 vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root, char *error,
 	size_t error_size)
@@ -297,9 +307,11 @@ vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root, char *e
 	file(&tree, MARK, "sysfs tree of a virtual adapter");
 	pci_device(&tree);
 	verbs_device(&tree);
-	for (port = 1; port <= options->ports; port++)
+	for (port = 1; port <= options->ports; port++) {
 		if (!options->infiniband[port - 1])
 			net_device(&tree, port);
+		counter_files(&tree, port);
+	}
 	return tree.err;
 }
 

@@ -276,8 +276,7 @@ vmlx4_cmd_modify_cq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	cq = vmlx4_obj_find(ctx, request.cq_handle, VMLX4_CQ);
 	if (cq == NULL)
 		return -EINVAL;
-	cq->moderation_count = request.attr.cq_count;
-	cq->moderation_period = request.attr.cq_period;
+	vmlx4_moderation_set(cq, request.attr.cq_count, request.attr.cq_period);
 	return 0;
 }
 
@@ -289,6 +288,7 @@ vmlx4_cq_release(struct vmlx4_cq *cq)
 
 	ctx->adapter->cq_table[cq->cqn] = NULL;
 	vmlx4_fault_cq_gone(cq);
+	vmlx4_moderation_end(cq);
 	vmlx4_obj_free(&cq->obj);
 	if (channel == NULL)
 		return;

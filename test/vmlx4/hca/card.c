@@ -142,6 +142,7 @@ card_cq(struct card *card, uint32_t entries, uint32_t cqe_size)
 void
 card_cq_free(struct vmlx4_cq *cq)
 {
+	vmlx4_moderation_end(cq);
 	TAILQ_REMOVE(&cq->obj.ctx->objs, &cq->obj, next);
 	free(cq->buf);
 	free(cq->db);

@@ -256,7 +256,8 @@ statistics(void **state)
 	port->stats = (struct vmlx4_port_stats) {
 		.rx_frames = 11, .rx_bytes = 1100, .tx_frames = 7, .tx_bytes = 700,
 		.rx_no_wqe = 5, .rx_multicast = 3, .rx_oversize = 2, .tx_wire_drops = 4,
-		.tx_link_down = 10, .rx_runt = 20,
+		.tx_link_down = 10, .rx_runt = 20, .rx_no_rule = 40, .rx_crc_errors = 80,
+		.rx_pause = 6, .tx_pause = 8, .rx_broadcast = 1, .tx_lso = 9, .tx_loopback = 12,
 	};
 	assert_int_equal(stat_value("rx_packets"), 11);
 	assert_int_equal(stat_value("rx_bytes"), 1100);
@@ -267,6 +268,18 @@ statistics(void **state)
 	assert_int_equal(stat_value("rx_length_errors"), 22);
 	assert_int_equal(stat_value("tx_dropped"), 14);
 	assert_int_equal(stat_value("tx_carrier_errors"), 14);
+	assert_int_equal(stat_value("rx_dropped"), 45);
+	assert_int_equal(stat_value("rx_errors"), 102);
+	assert_int_equal(stat_value("rx_pause"), 6);
+	assert_int_equal(stat_value("tx_pause"), 8);
+	assert_int_equal(stat_value("tso_packets"), 9);
+	assert_int_equal(stat_value("rx_broadcast_packets"), 1);
+	/* Each reason by itself. */
+	assert_int_equal(stat_value("vmlx4_rx_no_rule"), 40);
+	assert_int_equal(stat_value("vmlx4_rx_no_wqe"), 5);
+	assert_int_equal(stat_value("vmlx4_rx_crc_errors"), 80);
+	assert_int_equal(stat_value("vmlx4_tx_link_down"), 10);
+	assert_int_equal(stat_value("vmlx4_tx_loopback"), 12);
 	assert_true(stat_value("no such") == UINT64_MAX);
 }
 
