@@ -211,6 +211,26 @@ flight_due(struct vmlx4_timer *timer)
 	vmlx4_sq_error(qp);
 }
 
+/*
+ * Behind the record of the WQE at index, or first: there is none. Most WQEs are
+ * one stride long, so that it stands as far from the youngest as the index does.
+ */
+static uint32_t
+behind_record(const struct vmlx4_flight *flight, uint32_t index)
+{
+	uint32_t i = flight->last, away;
+
+	if (i == flight->first)
+		return i;
+	away = flight->records[(i - 1) & flight->mask].ci - index;
+	if (away < i - flight->first &&
+	    flight->records[(i - 1 - away) & flight->mask].ci == index)
+		return i - away;
+	while (i != flight->first && flight->records[(i - 1) & flight->mask].ci != index)
+		i--;
+	return i;
+}
+
 bool
 vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 {
@@ -220,9 +240,7 @@ vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 	uint32_t i;
 
 	/* Of a burst all were taken before the first completes. */
-	for (i = flight != NULL ? flight->last : 0; flight != NULL && i != flight->first; i--)
-		if (flight->records[(i - 1) & flight->mask].ci == index)
-			break;
+	i = flight != NULL ? behind_record(flight, index) : 0;
 	if (flight == NULL || i == flight->first)
 		return false;
 	if (adapter->options.completion_lag_ns == 0) {

@@ -14,6 +14,7 @@
 /* What a burst is made from. */
 struct gleaned {
 	struct vmlx4_burst frames;
+	uint64_t bytes;
 	uint32_t signaled;   /* bit i: the i-th WQE wants a CQE */
 };
 _Static_assert(VMLX4_BURST <= 32, "a bit per WQE");
@@ -31,7 +32,22 @@ is_plain(const uint8_t *wqe, uint32_t owner)
 		(flags & htobe32(DW2_MASK)) == htobe32(VMLX4_HW_SE);
 }
 
-/* Read plain WQEs from the head on; the queue's index is behind them afterwards. */
+/*
+ * Meet a frame that is gone (guard.h) before any is out, and with the queue still
+ * at the first one. It also fetches the frame.
+ */
+static inline void
+touch(const uint8_t *frame, uint32_t length)
+{
+	const uint8_t *last = frame + length - 1;
+
+	for (; unlikely(last - frame >= VMLX4_PAGE); frame += VMLX4_PAGE)
+		__atomic_load_n(frame, __ATOMIC_RELAXED);
+	__atomic_load_n(frame, __ATOMIC_RELAXED);
+	__atomic_load_n(last, __ATOMIC_RELAXED);
+}
+
+/* Read plain WQEs from the head on. */
 static inline __attribute__((always_inline)) void
 glean(struct vmlx4_qp *qp, unsigned int budget, struct gleaned *out)
 {
@@ -45,6 +61,7 @@ glean(struct vmlx4_qp *qp, unsigned int budget, struct gleaned *out)
 	const uint32_t count = sq->wqe_cnt, shift = sq->stride_shift, first = sq->ci;
 	const uint8_t *ring = sq->buf;
 	uint32_t signaled = 0;
+	uint64_t bytes = 0;
 	unsigned int n;
 
 	for (n = 0; n < budget; n++) {
@@ -65,34 +82,16 @@ glean(struct vmlx4_qp *qp, unsigned int budget, struct gleaned *out)
 			be64toh(seg->addr), length, 0);
 		if (unlikely(frame == NULL))
 			break;
-		__builtin_prefetch(frame);
+		touch(frame, length);
 		out->frames.frame[n] = frame;
 		out->frames.length[n] = length;
+		bytes += length;
 		signaled |= cqe << n;
 		room -= cqe;
 	}
-	sq->ci = first + n;
+	out->bytes = bytes;
 	out->signaled = signaled;
 	out->frames.count = n;
-}
-
-/*
- * Meet a frame that is gone (guard.h) before any is out, and with the queue still
- * at the first one.
- */
-static inline void
-touch(const struct vmlx4_burst *burst)
-{
-	unsigned int i;
-
-	for (i = 0; i < burst->count; i++) {
-		const uint8_t *frame = burst->frame[i], *last = frame + burst->length[i] - 1;
-
-		for (; unlikely(last - frame >= VMLX4_PAGE); frame += VMLX4_PAGE)
-			__atomic_load_n(frame, __ATOMIC_RELAXED);
-		__atomic_load_n(frame, __ATOMIC_RELAXED);
-		__atomic_load_n(last, __ATOMIC_RELAXED);
-	}
 }
 
 /* False: what is from the first torn WQE on is no longer part of the burst. */
@@ -107,7 +106,8 @@ check_burst(struct vmlx4_qp *qp, struct gleaned *burst)
 		if (vmlx4_sq_check_wqe(qp, sq->buf + ((size_t)(sq->ci & (sq->wqe_cnt - 1)) <<
 		    sq->stride_shift), 32))
 			continue;
-		burst->frames.count = n;
+		while (burst->frames.count > n)
+			burst->bytes -= burst->frames.length[--burst->frames.count];
 		burst->signaled &= (1u << n) - 1;
 		return false;
 	}
@@ -158,18 +158,6 @@ complete(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 	vmlx4_cq_writer_close(&writer);
 }
 
-static void
-count_sent(struct vmlx4_port *port, const struct vmlx4_burst *burst)
-{
-	uint64_t bytes = 0;
-	unsigned int i;
-
-	for (i = 0; i < burst->count; i++)
-		bytes += burst->length[i];
-	port->stats.tx_bytes += bytes;
-	port->stats.tx_frames += burst->count;
-}
-
 unsigned int
 vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn)
 {
@@ -186,8 +174,6 @@ vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn
 	glean(qp, budget, &burst);
 	if (burst.frames.count == 0)
 		return 0;
-	qp->sq.ci = first;
-	touch(&burst.frames);
 	if (unlikely(strict)) {
 		*torn = !check_burst(qp, &burst);
 		if (burst.frames.count == 0)
@@ -195,7 +181,8 @@ vmlx4_sq_burst(struct vmlx4_qp *qp, unsigned int budget, bool strict, bool *torn
 	}
 	qp->sq.ci = first + burst.frames.count;
 	port->wire->ops->send_burst(port->wire, &burst.frames);
-	count_sent(port, &burst.frames);
+	port->stats.tx_frames += burst.frames.count;
+	port->stats.tx_bytes += burst.bytes;
 	if (burst.signaled != 0)
 		complete(qp, first, burst.signaled);
 	return burst.frames.count;
