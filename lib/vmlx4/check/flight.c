@@ -9,6 +9,7 @@
 #define STALL_NS 1000u          /* until a CQ without room is looked at again */
 #define MOST_PAYLOAD (1u << 20) /* of a segment */
 
+#define FETCH_AHEAD 8u /* records */
 #define UNKNOWN 0 /* a digest that is never compared */
 
 struct record {
@@ -18,6 +19,7 @@ struct record {
 	uint8_t opcode;         /* …with this opcode… */
 	uint64_t due;           /* …and not before */
 	uint64_t wqe, payload;  /* digests */
+	const void *first;      /* where the payload begins: to fetch it */
 };
 
 struct vmlx4_flight {
@@ -98,10 +100,13 @@ next_pointer(const uint8_t *wqe, uint32_t size, uint32_t *at)
 
 /* UNKNOWN: not all of it is in a region, or it is more than any card sends. */
 static uint64_t
-digest_payload(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
+digest_payload(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size,
+	const void **first)
 {
 	uint32_t at = first_segment(wqe, size);
 	uint64_t digest = 1;
+
+	*first = wqe;
 
 	for (; next_pointer(wqe, size, &at); at += 16) {
 		uint32_t count = vmlx4_be32(wqe + at);
@@ -112,6 +117,7 @@ digest_payload(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		if (unlikely(base == NULL || count > MOST_PAYLOAD))
 			return UNKNOWN;
 		digest = vmlx4_digest(digest, base, count);
+		*first = base;
 	}
 	return digest | 1;
 }
@@ -125,6 +131,7 @@ verify(struct vmlx4_qp *qp, const struct record *record)
 	const uint8_t *wqe = vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy);
 	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
 	uint64_t payload;
+	const void *first;
 
 	if (unlikely(record->wqe == UNKNOWN))
 		return;
@@ -133,7 +140,7 @@ verify(struct vmlx4_qp *qp, const struct record *record)
 			"the WQE was changed before it completed");
 		return;
 	}
-	payload = digest_payload(qp, wqe, record->size);
+	payload = digest_payload(qp, wqe, record->size, &first);
 	if (unlikely(payload != record->payload && payload != UNKNOWN &&
 	    record->payload != UNKNOWN))
 		vmlx4_violation(adapter, VMLX4_RULE_SQ_BUFFER_FLIGHT, "SQ", qp->qpn, record->ci,
@@ -144,8 +151,13 @@ verify(struct vmlx4_qp *qp, const struct record *record)
 static void
 verify_up_to(struct vmlx4_flight *flight, uint32_t last)
 {
-	for (; flight->first != last; flight->first++)
+	for (; flight->first != last; flight->first++) {
+		/* Perhaps not there any more: a prefetch does not fault. */
+		if (last - flight->first > FETCH_AHEAD)
+			__builtin_prefetch(flight->records[(flight->first + FETCH_AHEAD) &
+				flight->mask].first);
 		verify(flight->qp, &flight->records[flight->first & flight->mask]);
+	}
 }
 
 void
@@ -168,7 +180,7 @@ vmlx4_flight_take(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	record->size = (uint16_t)size;
 	record->waits = false;
 	record->wqe = digest_wqe(qp, wqe, size);
-	record->payload = digest_payload(qp, wqe, size);
+	record->payload = digest_payload(qp, wqe, size, &record->first);
 }
 
 /* Write the CQEs that are due by now; false: the CQ ran over. */

@@ -11,6 +11,8 @@
 #define LOOK_ONCE_IN 16  /* frames, on average, between looks at the record */
 #define SAMPLE 64u       /* bytes of a buffer that are compared */
 #define MORE_ONCE_IN 8   /* buffers of which a second piece is */
+#define ALL_OF_THE_FIRST 1024u /* buffers of a queue, and then only… */
+#define BUFFER_ONCE_IN 4 /* …so many, on average */
 #define MOST_SEGMENTS 4u /* of a list */
 
 struct posted {
@@ -20,6 +22,7 @@ struct posted {
 
 struct vmlx4_rq_check {
 	uint16_t seen;        /* WQEs before this one were looked at when posted */
+	uint32_t remembered;  /* how many, as far as that matters */
 	struct posted posted[];
 };
 
@@ -99,7 +102,12 @@ remember(struct vmlx4_rq *rq, uint16_t index)
 	struct posted *posted = &rq->check->posted[index & (rq->wqe_cnt - 1)];
 
 	posted->wqe = digest_wqe(rq, index);
-	posted->buffer = state->untold_memory ? 0 : digest_buffers(rq, index, posted->wqe);
+	posted->buffer = 0;
+	/* Each buffer is a line or two from far away: not all of a busy queue. */
+	if (!state->untold_memory && (rq->check->remembered < ALL_OF_THE_FIRST ||
+	    vmlx4_check_lot(state, BUFFER_ONCE_IN)))
+		posted->buffer = digest_buffers(rq, index, posted->wqe);
+	rq->check->remembered += rq->check->remembered < ALL_OF_THE_FIRST;
 	posted->scattered = state->scattered;
 }
 

@@ -201,8 +201,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"rq-record-backwards",
 		"The record of a receive queue only counts up, modulo 2^16.",
 		"rdma-core: it is the running count of posted WQEs.",
-		"the record is less than when it was last read, which is when a frame finds no WQE,\n"
-		"at times drawn by lot (--seed), and now and then.",
+		"the record is less than when it was last read, which is when a frame finds no\n"
+		"WQE, at times drawn by lot (--seed), and now and then.",
 	},
 	[VMLX4_RULE_RQ_RESTART] = {
 		"rq-restart",
@@ -223,15 +223,16 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"A receive WQE is written before the record covers it, and stays as it is until\n"
 		"its completion.",
 		"rdma-core: the barrier before the record in providers/mlx4.",
-		"a digest taken when the record is first seen to cover it is compared when a frame\n"
-		"comes.",
+		"a digest taken when the record is first seen to cover it is compared when a\n"
+		"frame comes.",
 	},
 	[VMLX4_RULE_RQ_BUFFER_POSTED] = {
 		"rq-buffer-posted",
 		"Nobody but the adapter writes to a buffer that is posted.",
 		"verbs: buffers of a work request are the adapter's until it completes.",
-		"as the WQE: the first 64 bytes of up to four buffers, and of one in eight lists a\n"
-		"second piece; not if the adapter itself wrote there meanwhile, nor under valgrind.",
+		"as the WQE, for the first 1024 of a queue and then for one in four: the first\n"
+		"64 bytes of up to four buffers, at times a second piece; not if the adapter\n"
+		"itself wrote there meanwhile, nor under valgrind.",
 	},
 	[VMLX4_RULE_CQ_OVERRUN] = {
 		"cq-overrun",
@@ -249,8 +250,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"cq-consumer-backwards",
 		"The consumer index of a CQ only counts up, in 24 bits.",
 		"PRM: consumer index of the doorbell record.",
-		"the record is less than when it was last read: when room is wanted, at the latest\n"
-		"moment, and when the CQ is looked over.",
+		"the record is less than when it was last read: when room is wanted, at the\n"
+		"latest moment, and when the CQ is looked over.",
 	},
 	[VMLX4_RULE_CQE_OWNER] = {
 		"cqe-owner",
@@ -321,8 +322,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"Nothing is written to a mapped page of the device but its registers: 0x14 and\n"
 		"0x20 of the UAR page, and the BlueFlame buffers.",
 		"PRM: layout of the UAR page; the clock page is for reading.",
-		"256 bytes of the UAR page at every look, all of the UAR, unused and clock pages at\n"
-		"every 16th.",
+		"256 bytes of the UAR page at every look, all of the UAR, unused and clock pages\n"
+		"at every 16th.",
 	},
 	[VMLX4_RULE_BF_COPY] = {
 		"bf-copy",

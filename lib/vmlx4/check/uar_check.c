@@ -102,7 +102,7 @@ check_copy(const struct blueflame *bf)
 	struct vmlx4_qp *qp = sq_of(bf->ctx, qpn);
 
 	if (qp == NULL && (bf->dw1 & (VMLX4_HW_INS_CVLAN | VMLX4_HW_INS_SVLAN)) != 0)
-		report(bf, VMLX4_RULE_BF_VLAN, "a WQE with a tag to insert has no room for the QPN");
+		report(bf, VMLX4_RULE_BF_VLAN, "a tag to insert leaves no room for the QPN");
 	else if (!check_qpn(bf->ctx, qpn, "BlueFlame", VMLX4_PAGE + bf->buffer * bf->size))
 		return;
 	else if (size < 32 || size > bf->size)

@@ -43,7 +43,7 @@ check_dword0(struct vmlx4_qp *qp, uint32_t dw0)
 			index, (uint16_t)qp->sq.ci);
 	if (unlikely((dw0 & (VMLX4_HW_IIP | VMLX4_HW_ILP)) != 0 &&
 	    !qp->obj.ctx->adapter->profile->tunnel_offload))
-		report(qp, VMLX4_RULE_SQ_TUNNEL, "dword 0 is %#x: this card knows no inner checksums",
+		report(qp, VMLX4_RULE_SQ_TUNNEL, "dword 0 is %#x: this card has no inner checksums",
 			dw0);
 }
 
@@ -144,8 +144,8 @@ check_lso(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size, uint32_t dw0)
 		report(qp, VMLX4_RULE_LSO_HEADER, "LSO segment %#x: %u header bytes in a WQE of %u",
 			dw, length, size);
 	else if (!tunnel && !lso_has_headers(wqe + 20, length))
-		report(qp, VMLX4_RULE_LSO_HEADER, "the %u header bytes are not all headers of a TCP "
-			"packet and nothing else", length);
+		report(qp, VMLX4_RULE_LSO_HEADER, "the %u header bytes are not all headers of a "
+			"TCP packet and nothing else", length);
 	else if (4 + length > VMLX4_HW_CHUNK && (dw0 & VMLX4_HW_BLH) == 0)
 		report(qp, VMLX4_RULE_LSO_BLH, "%u header bytes and dword 0 is %#x: bit 6 is clear",
 			length, dw0);
