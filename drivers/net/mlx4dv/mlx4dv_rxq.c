@@ -404,6 +404,23 @@ mdv_rxqs_start(struct rte_eth_dev *dev)
 
 /* ---- stop ---- */
 
+/* One that cannot go stops at least: the adapter wrote to buffers that are freed next. */
+static void
+destroy_wq(const struct mdv_rxq *rxq, struct ibv_wq *wq)
+{
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RESET,
+	};
+
+	if (ibv_destroy_wq(wq) == 0)
+		return;
+	MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_wq() failed: %s", rxq->idx,
+		 strerror(errno));
+	if (ibv_modify_wq(wq, &attr) != 0)
+		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_modify_wq(RESET) failed: %s",
+			 rxq->idx, strerror(errno));
+}
+
 static void
 stop_queue(struct mdv_rxq *rxq)
 {
@@ -412,9 +429,8 @@ stop_queue(struct mdv_rxq *rxq)
 
 	for (i = 0; i < rxq->nb_rings && rxq->rings != NULL; i++) {
 		ring = &rxq->rings[i];
-		if (ring->wq != NULL && ibv_destroy_wq(ring->wq) != 0)
-			MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_wq() failed: %s",
-				 rxq->idx, strerror(errno));
+		if (ring->wq != NULL)
+			destroy_wq(rxq, ring->wq);
 		ring->wq = NULL;
 		if (ring->elts != NULL)
 			mdv_rx_ring_drain(rxq, ring);

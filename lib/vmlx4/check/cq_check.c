@@ -140,7 +140,8 @@ look_for_arm(struct vmlx4_cq *cq)
 void
 vmlx4_cq_check_look(struct vmlx4_cq *cq)
 {
-	if (cq->error)
+	/* Without a queue nothing is ever written there, nor read of its records. */
+	if (cq->error || cq->obj.users == 0)
 		return;
 	if (vmlx4_cq_check_consumer(cq))
 		vmlx4_cq_check_ci(cq, vmlx4_load_be32(cq->db));

@@ -170,6 +170,7 @@ card_qp(struct card *card, struct vmlx4_cq *cq, uint32_t qpn, unsigned int port)
 	qp->pd = &card->pd;
 	qp->send_cq = cq;
 	qp->recv_cq = cq;
+	cq->obj.users++;
 	card->adapter->qp_table[qpn] = qp;
 	TAILQ_INSERT_TAIL(&card->ctx->objs, &qp->obj, next);
 	return qp;
@@ -217,6 +218,7 @@ card_qp_free(struct card *card, struct vmlx4_qp *qp)
 	vmlx4_sq_reset(qp);
 	vmlx4_rq_reset(&qp->rq);
 	card->adapter->qp_table[qp->qpn] = NULL;
+	qp->send_cq->obj.users--;
 	TAILQ_REMOVE(&card->ctx->objs, &qp->obj, next);
 	free(qp->sq.buf);
 	free(qp->rq.buf);
