@@ -26,6 +26,7 @@ struct vmlx4_flight {
 	struct vmlx4_timer timer; /* first: it leads back here */
 	struct vmlx4_qp *qp;
 	uint32_t first, last;   /* records, run free; last is behind the youngest */
+	uint32_t sealed;        /* those before have digests */
 	uint32_t mask;
 	struct record records[];
 };
@@ -147,6 +148,30 @@ verify(struct vmlx4_qp *qp, const struct record *record)
 			"bytes that it sends were changed before it completed");
 }
 
+static void
+seal(struct vmlx4_qp *qp, struct record *record, const uint8_t *wqe)
+{
+	record->wqe = digest_wqe(qp, wqe, record->size);
+	record->payload = digest_payload(qp, wqe, record->size, &record->first);
+}
+
+void
+vmlx4_flight_seal(struct vmlx4_qp *qp)
+{
+	static uint8_t copy[1024]; /* the adapter is locked */
+	struct vmlx4_flight *flight = vmlx4_sq_flight(qp);
+
+	if (flight == NULL)
+		return;
+	if ((int32_t)(flight->sealed - flight->first) < 0)
+		flight->sealed = flight->first;
+	for (; (int32_t)(flight->last - flight->sealed) > 0; flight->sealed++) {
+		struct record *record = &flight->records[flight->sealed & flight->mask];
+
+		seal(qp, record, vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy));
+	}
+}
+
 /* Everything up to the record with the number last is completed. */
 static void
 verify_up_to(struct vmlx4_flight *flight, uint32_t last)
@@ -172,6 +197,8 @@ vmlx4_flight_take(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	while (flight->last != flight->first && (int32_t)(qp->sq.ci -
 	    flight->records[(flight->last - 1) & flight->mask].ci) <= 0)
 		flight->last--;
+	if ((int32_t)(flight->sealed - flight->last) > 0)
+		flight->sealed = flight->last;
 	/* More than the ring holds: the oldest was overwritten. */
 	if (unlikely(flight->last - flight->first > flight->mask))
 		verify_up_to(flight, flight->first + 1);
@@ -179,8 +206,15 @@ vmlx4_flight_take(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	record->ci = qp->sq.ci;
 	record->size = (uint16_t)size;
 	record->waits = false;
-	record->wqe = digest_wqe(qp, wqe, size);
-	record->payload = digest_payload(qp, wqe, size, &record->first);
+	/*
+	 * Stepped, the program does not run before the end of the step; what has
+	 * completed by then needs no look.
+	 */
+	record->wqe = UNKNOWN;
+	if (qp->obj.ctx->adapter->options.step)
+		return;
+	seal(qp, record, wqe);
+	flight->sealed = flight->last;
 }
 
 /* Write the CQEs that are due by now; false: the CQ ran over. */

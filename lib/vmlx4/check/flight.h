@@ -22,6 +22,8 @@ void vmlx4_flight_free(struct vmlx4_flight *flight);
 
 /* The WQE at the head, of size bytes and contiguous, is about to be executed. */
 void vmlx4_flight_take(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size);
+/* The queue's turn ends: what is in flight now must stay as it is. */
+void vmlx4_flight_seal(struct vmlx4_qp *qp);
 /*
  * The WQE at a running index was executed and wants a CQE. True: that comes later,
  * by itself. False: the caller writes it now; what it covers was looked at.

@@ -8,11 +8,12 @@
 #include "rq_check.h"
 #include "state.h"
 
-#define LOOK_ONCE_IN 16  /* frames, on average, between looks at the record */
+#define LOOK_EVERY 8     /* frames: at one of them, and of these only… */
+#define LOOK_ONCE_IN 2   /* …one, on average, the record is looked at */
 #define SAMPLE 64u       /* bytes of a buffer that are compared */
 #define MORE_ONCE_IN 8   /* buffers of which a second piece is */
 #define ALL_OF_THE_FIRST 1024u /* buffers of a queue, and then only… */
-#define BUFFER_ONCE_IN 4 /* …so many, on average */
+#define BUFFER_ONCE_IN 8 /* …so many, on average */
 #define MOST_SEGMENTS 4u /* of a list */
 
 struct posted {
@@ -256,7 +257,8 @@ vmlx4_rq_check_take(struct vmlx4_rq *rq, uint16_t index, uint32_t length)
 	struct vmlx4_adapter *adapter = rq_adapter(rq);
 	const struct posted *posted = &rq->check->posted[index & (rq->wqe_cnt - 1)];
 
-	if (vmlx4_check_lot(adapter->check, LOOK_ONCE_IN))
+	if (adapter->check->scattered % LOOK_EVERY == 0 &&
+	    vmlx4_check_lot(adapter->check, LOOK_ONCE_IN))
 		vmlx4_rq_check_look(rq);
 	if ((int16_t)(rq->check->seen - index) > 0) {
 		if (digest_wqe(rq, index) != posted->wqe)

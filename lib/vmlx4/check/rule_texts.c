@@ -54,8 +54,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"Blocks ahead of the last posted WQE read as not posted: the card reads up to\n"
 		"2 KiB ahead and takes a block with the valid owner bit as posted.",
 		"rdma-core and Linux mlx4_en stamp freed WQEs for the prefetcher.",
-		"blocks ahead are looked at when the queue runs dry and when it idles; and a later\n"
-		"block of a WQE that was read ahead without a stamp had another dword 0.",
+		"blocks ahead are looked at when the queue runs dry and when it idles; and a\n"
+		"later block of a WQE that was read ahead without a stamp had another dword 0.",
 	},
 	[VMLX4_RULE_SQ_HEADROOM] = {
 		"sq-headroom",
@@ -124,7 +124,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_SQ_DMAC] = {
 		"sq-dmac",
-		"The destination MAC in the control segment, if there is one, is that of the frame.",
+		"The destination MAC in the control segment, if there is one, is that of the\n"
+		"frame.",
 		"rdma-core and Linux mlx4_en copy it from the frame, for the loopback of the card.",
 		"the two are compared, unless the field is 0.",
 	},
@@ -230,7 +231,7 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"rq-buffer-posted",
 		"Nobody but the adapter writes to a buffer that is posted.",
 		"verbs: buffers of a work request are the adapter's until it completes.",
-		"as the WQE, for the first 1024 of a queue and then for one in four: the first\n"
+		"as the WQE, for the first 1024 of a queue and then for one in eight: the first\n"
 		"64 bytes of up to four buffers, at times a second piece; not if the adapter\n"
 		"itself wrote there meanwhile, nor under valgrind.",
 	},
@@ -323,7 +324,7 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"0x20 of the UAR page, and the BlueFlame buffers.",
 		"PRM: layout of the UAR page; the clock page is for reading.",
 		"256 bytes of the UAR page at every look, all of the UAR, unused and clock pages\n"
-		"at every 16th.",
+		"at every 64th.",
 	},
 	[VMLX4_RULE_BF_COPY] = {
 		"bf-copy",

@@ -453,5 +453,7 @@ vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget)
 			break;
 		done += n;
 	}
+	if (unlikely(strict))
+		vmlx4_flight_seal(qp);
 	return done;
 }

@@ -94,7 +94,7 @@ stray_on_page(uint32_t at)
 	unsigned int i;
 
 	write_page(b, at, 1);
-	for (i = 0; i < 32; i++)
+	for (i = 0; i < 128; i++)
 		step(b);
 	reported(b, VMLX4_RULE_UAR_STRAY);
 }
