@@ -89,7 +89,8 @@ plain_status(const uint8_t *frame, size_t length, uint32_t *status, uint16_t *ch
 		return false;
 	total -= 20;
 	*checksum = fold(sum_packet(frame + L4, total,
-		add(addresses, (uint64_t)htobe16(tcp ? IPPROTO_TCP : IPPROTO_UDP) + htobe16((uint16_t)total))));
+		add(addresses, (uint64_t)htobe16(tcp ? IPPROTO_TCP : IPPROTO_UDP) +
+		htobe16((uint16_t)total))));
 	flags = VMLX4_HW_ST_IPV4 | VMLX4_HW_ST_IPOK | (tcp ? VMLX4_HW_ST_TCP : VMLX4_HW_ST_UDP);
 	/* A UDP checksum of zero says that the sender made none: nothing to verify. */
 	if (*checksum == 0xffff && (tcp || vmlx4_be16(frame + L4 + 6) != 0))
@@ -144,8 +145,8 @@ queue_open(struct receiver *rx, struct vmlx4_rq *rq)
 
 	queue_close(rx);
 	n = (uint16_t)(rq->posted - rq->ci);
-	if (!rq->live || n == 0 || rq->scatter_fcs || rq->inline_size != 0 || cq->error || cq->timestamps ||
-	    cq->room == 0)
+	if (!rq->live || n == 0 || rq->scatter_fcs || rq->inline_size != 0 || cq->error ||
+	    cq->timestamps || cq->room == 0)
 		return false;
 	if (unlikely(rx->strict))
 		vmlx4_cq_check_owner(cq);
