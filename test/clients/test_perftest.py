@@ -160,15 +160,20 @@ def test_server_rss(vmlx4, finding):
     finding("raw_ethernet_bw", "--use_rss: not built into the distribution's program")
 
 
-# ---- latency; alone, on a wire that brings back what is sent ----
+# ---- latency; alone: what is sent to oneself comes back ----
 
-def test_latency_alone(vmlx4, finding):
+# Inside the card, by its switch; without that by a wire.
+BACK = [([], "tx_loopback"), (["--wire=loop", "--unknown=loopback_unicast=0"], "tx_frames")]
+
+
+@pytest.mark.parametrize("options, way", BACK, ids=["inside", "wire"])
+def test_latency_alone(vmlx4, finding, options, way):
     done = vmlx4("raw_ethernet_lat", "--client", *macs(NEAR, NEAR), "-s", 64, "-n", COUNT,
-                 options=["--ports=1", "--wire=loop"], timeout=30).ok()
+                 options=["--ports=1", *options], timeout=30).ok()
     numbers = result(done.stdout)
     assert numbers[:2] == [64, COUNT] and numbers[4] > 0
     port = done.counters["ports"][0]
-    assert port["tx_frames"] == port["rx_frames"] == COUNT
+    assert port[way] == port["tx_frames"] + port["tx_loopback"] == port["rx_frames"] == COUNT
     finding("raw_ethernet_lat", "%d round trips alone" % COUNT)
 
 
@@ -178,13 +183,14 @@ def test_latency_alone(vmlx4, finding):
 BURST = ["--rate_limit=10", "-Q", 1]
 
 
-def test_burst_latency(vmlx4, finding):
+@pytest.mark.parametrize("options, way", BACK, ids=["inside", "wire"])
+def test_burst_latency(vmlx4, finding, options, way):
     done = vmlx4("raw_ethernet_burst_lat", "--client", *macs(NEAR, NEAR), "-s", 64, "-n", COUNT,
-                 "--burst_size=16", *BURST, options=["--ports=1", "--wire=loop"], timeout=30).ok()
+                 "--burst_size=16", *BURST, options=["--ports=1", *options], timeout=30).ok()
     numbers = result(done.stdout)
     assert numbers[:2] == [64, COUNT] and numbers[4] > 0
     port = done.counters["ports"][0]
-    assert port["tx_frames"] == port["rx_frames"] == COUNT
+    assert port[way] == port["tx_frames"] + port["tx_loopback"] == port["rx_frames"] == COUNT
     finding("raw_ethernet_burst_lat", "%d round trips alone" % COUNT)
 
 
