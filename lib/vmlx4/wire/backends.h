@@ -39,20 +39,25 @@ struct vmlx4_netif {
 	int socket;          /* for ioctl() */
 	int ifindex;
 	bool running;
+	bool returned;       /* it was gone, and one of its name is there: attach anew */
 	uint64_t next_look;  /* ns */
+	char name[IFNAMSIZ];
 };
 
 /* 0 or a negative errno, -ENODEV for no such interface; then, too, _close(). */
 int vmlx4_netif_open(struct vmlx4_netif *netif, const char *name);
 void vmlx4_netif_close(struct vmlx4_netif *netif);
+/* Index of the interface of a name, or -ENODEV. */
+int vmlx4_netif_find(const char *name);
 /* IFF_* of the interface or a negative errno. */
 int vmlx4_netif_flags(const struct vmlx4_netif *netif);
 /* Set IFF_* bits; 0 or a negative errno. */
 int vmlx4_netif_set_flags(const struct vmlx4_netif *netif, unsigned int flags);
 /*
- * A few times a second: let the port's carrier follow the interface, whose
- * flags must hold all of mask. An interface that is not there any more counts
- * as `absent`. True when it was time to look.
+ * A few times a second, or at each step: let the port's carrier follow the
+ * interface, whose flags must hold all of mask. An interface that is not there any
+ * more counts as `absent`; if it is not, one that gets its name takes its place,
+ * and `returned` is set for the caller. True when it was time to look.
  */
 bool vmlx4_netif_watch(struct vmlx4_netif *netif, struct vmlx4_port *port, unsigned int mask,
 	bool absent);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -31,6 +33,7 @@ vmlx4_netif_open(struct vmlx4_netif *netif, const char *name)
 	if (netif->socket < 0)
 		return -errno;
 	strcpy(ifr.ifr_name, name);
+	strcpy(netif->name, name);
 	if (ioctl(netif->socket, SIOCGIFINDEX, &ifr) < 0)
 		return -errno;
 	netif->ifindex = ifr.ifr_ifindex;
@@ -83,6 +86,60 @@ vmlx4_netif_set_flags(const struct vmlx4_netif *netif, unsigned int flags)
 	return ioctl(netif->socket, SIOCSIFFLAGS, &ifr) < 0 ? -errno : 0;
 }
 
+/*
+ * By netlink: asked by ioctl() for a name that is not there, the kernel would run
+ * modprobe each time.
+ */
+int
+vmlx4_netif_find(const char *name)
+{
+	struct {
+		struct nlmsghdr header;
+		struct ifinfomsg info;
+		struct rtattr attr;
+		char name[IFNAMSIZ];
+	} request = {
+		.header = { .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST,
+			.nlmsg_len = sizeof(request) },
+		.info = { .ifi_family = AF_UNSPEC },
+		.attr = { .rta_type = IFLA_IFNAME, .rta_len = RTA_LENGTH(IFNAMSIZ) },
+	};
+	union {
+		struct nlmsghdr header;
+		uint8_t bytes[8192]; /* as much of the answer as there may be */
+	} reply;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), index = -ENODEV;
+	struct ifinfomsg info;
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	strcpy(request.name, name);
+	/* The kernel answers within the call that asks. */
+	if (send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
+		got = recv(fd, &reply, sizeof(reply), MSG_DONTWAIT);
+		if (got >= (ssize_t)NLMSG_LENGTH(sizeof(info)) &&
+				reply.header.nlmsg_type == RTM_NEWLINK) {
+			memcpy(&info, NLMSG_DATA(&reply.header), sizeof(info));
+			index = info.ifi_index;
+		}
+	}
+	close(fd);
+	return index;
+}
+
+/* It was deleted, or is out of sight: has another one its name by now? */
+static void
+look_for_name(struct vmlx4_netif *netif)
+{
+	int index = vmlx4_netif_find(netif->name);
+
+	if (index < 0 || index == netif->ifindex)
+		return;
+	netif->ifindex = index;
+	netif->returned = true;
+}
+
 bool
 vmlx4_netif_watch(struct vmlx4_netif *netif, struct vmlx4_port *port, unsigned int mask,
 	bool absent)
@@ -91,10 +148,12 @@ vmlx4_netif_watch(struct vmlx4_netif *netif, struct vmlx4_port *port, unsigned i
 	bool running;
 	int flags;
 
-	if (now < netif->next_look)
+	if (now < netif->next_look && !port->adapter->options.step)
 		return false;
 	netif->next_look = now + LOOK_NS;
 	flags = vmlx4_netif_flags(netif);
+	if (flags < 0 && !absent)
+		look_for_name(netif);
 	running = flags < 0 ? absent : ((unsigned int)flags & mask) == mask;
 	/* Only a change counts: the carrier may also be set by vmlx4_set_carrier(). */
 	if (running != netif->running) {

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 
 #define BATCH 32
 #define TX_QUEUE 256
+#define TX_HOLD 64               /* from there on only what a TSO still brings */
 #define TX_FRAME 10240           /* above the largest MTU and its headers */
 #define RX_ROOM 4                /* in front of a frame: for its VLAN tag */
 #define RX_FRAME (65536 + 256)   /* a GSO frame */
@@ -96,9 +98,13 @@ packet_send(struct vmlx4_wire *wire, const uint8_t *frame, size_t length)
 
 	if (length > TX_FRAME)
 		return false;
-	if (packet->tx_tail == TX_QUEUE)
+	if (packet->tx_tail >= TX_HOLD)
 		tx_flush(packet);
-	if (packet->tx_tail == TX_QUEUE)
+	if (packet->tx_tail >= TX_HOLD) {
+		vmlx4_wire_hold(wire);
+		wire->events = POLLOUT;
+	}
+	if (packet->tx_tail == TX_QUEUE || (wire->deaf && packet->tx_tail >= TX_HOLD))
 		return false;
 	i = packet->tx_tail++;
 	memcpy(packet->tx_frame[i], frame, length);
@@ -218,6 +224,40 @@ count_socket_drops(struct packet *packet)
 		packet->wire.port->stats.rx_wire_drops += drops.tp_drops;
 }
 
+/* 0, or -1 with errno set and *what naming the step. */
+static int
+listen_on(int fd, int ifindex, const char **what)
+{
+	struct packet_mreq promiscuous = {
+		.mr_ifindex = ifindex,
+		.mr_type = PACKET_MR_PROMISC,
+	};
+	struct sockaddr_ll address = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL),
+		.sll_ifindex = ifindex,
+	};
+
+	*what = "PACKET_ADD_MEMBERSHIP";
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
+			sizeof(promiscuous)) < 0)
+		return -1;
+	*what = "bind";
+	return bind(fd, (struct sockaddr *)&address, sizeof(address));
+}
+
+/* Another interface has the name of the one that went: the cable is plugged in there. */
+static void
+follow(struct packet *packet)
+{
+	const char *what;
+
+	packet->netif.returned = false;
+	/* Gone again already: then it is looked for again. */
+	if (listen_on(packet->wire.fd, packet->netif.ifindex, &what) < 0)
+		packet->netif.ifindex = 0;
+}
+
 static unsigned int
 packet_poll(struct vmlx4_wire *wire, unsigned int budget)
 {
@@ -226,8 +266,14 @@ packet_poll(struct vmlx4_wire *wire, unsigned int budget)
 	int count, i;
 
 	tx_flush(packet);
+	if (vmlx4_wire_waits(wire)) {
+		vmlx4_wire_room(wire, packet->tx_tail == 0);
+		wire->events = vmlx4_wire_waits(wire) ? POLLOUT : 0;
+	}
 	if (vmlx4_netif_watch(&packet->netif, wire->port, IFF_UP | IFF_RUNNING, false))
 		count_socket_drops(packet);
+	if (packet->netif.returned)
+		follow(packet);
 	packet->delivered = 0;
 	rx_arm(packet, want);
 	count = recvmmsg(wire->fd, packet->rx, want, MSG_DONTWAIT, NULL);
@@ -295,15 +341,6 @@ link_buffers(struct packet *packet)
 static int
 set_up_socket(int fd, int ifindex, const char **what)
 {
-	struct packet_mreq promiscuous = {
-		.mr_ifindex = ifindex,
-		.mr_type = PACKET_MR_PROMISC,
-	};
-	struct sockaddr_ll address = {
-		.sll_family = AF_PACKET,
-		.sll_protocol = htons(ETH_P_ALL),
-		.sll_ifindex = ifindex,
-	};
 	int on = 1, size = SOCKET_BUFFER;
 
 	*what = "PACKET_VNET_HDR";
@@ -312,10 +349,6 @@ set_up_socket(int fd, int ifindex, const char **what)
 	*what = "PACKET_AUXDATA";
 	if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0)
 		return -1;
-	*what = "PACKET_ADD_MEMBERSHIP";
-	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
-			sizeof(promiscuous)) < 0)
-		return -1;
 	/* Spares the copies; older kernels hand them over and receive_one() skips them. */
 	setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 	/* Above the system's limit only with CAP_NET_ADMIN; a smaller one works, too. */
@@ -323,8 +356,7 @@ set_up_socket(int fd, int ifindex, const char **what)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	*what = "bind";
-	return bind(fd, (struct sockaddr *)&address, sizeof(address));
+	return listen_on(fd, ifindex, what);
 }
 
 /* 0 or a negative errno with the error line written. */
