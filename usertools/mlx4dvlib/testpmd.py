@@ -19,9 +19,12 @@ OURS_PCI = "net_mlx4dv_pci"  # by PCI address; a vdev and a PCI driver cannot sh
 STOCK = "net_mlx4"
 
 
-def lcores():
-    """EAL arguments for a main and a forwarding lcore on the CPUs we may use."""
+def lcores(second=False):
+    """EAL arguments for a main and a forwarding lcore on the CPUs we may use; for a
+    second testpmd beside another, which would starve on the CPU of the first."""
     cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) > 1 and second:
+        return ["--lcores", "0@%d,1@%d" % (cpus[1], cpus[0])]
     if len(cpus) > 1:
         return ["-l", "%d,%d" % (cpus[0], cpus[1])]
     return ["--lcores", "0@%d,1@%d" % (cpus[0], cpus[0])]
@@ -49,13 +52,13 @@ def driver_arguments(driver=OURS, pci=False, ports=2, devargs=""):
 
 
 def command(driver=OURS, pci=False, ports=2, devargs="", rxq=1, txq=1, mbufs=16384,
-            memory=512, shared=(), options=(), eal=(), arguments=(), prefix=()):
+            memory=512, shared=(), options=(), eal=(), arguments=(), prefix=(), second=False):
     """The whole command line. No hugepages and no files shared with others, so
     that it runs for any user and beside any other DPDK program; with shared, the
     EAL arguments of memory that other processes have too, it is their primary."""
     preload, driver_eal = driver_arguments(driver, pci, ports, devargs)
     memory_eal = [*shared, "--proc-type=primary"] if shared else ["--no-huge", "--no-shconf"]
-    program = ["dpdk-testpmd", *lcores(), *memory_eal, "-m", str(memory),
+    program = ["dpdk-testpmd", *lcores(second), *memory_eal, "-m", str(memory),
                "--no-telemetry", *driver_eal, *eal, "--", "-i",
                "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq,
                *(STOCK_ARGUMENTS if driver == STOCK else []), *arguments]
