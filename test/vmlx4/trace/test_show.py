@@ -127,6 +127,16 @@ def test_cq_that_is_resized(tmp_path):
     assert re.search(r"cqe       cq %s #\d+ RESIZE owner 0$" % number, found[at + 1])
 
 
+def test_every_command_of_the_adapter_has_its_fields():
+    answered = (build.TOP / "lib/vmlx4/uverbs/uverbs.c").read_text()
+    known = (build.TOP / "lib/vmlx4/trace/commands.c").read_text()
+    for prefix, macro in (("IB_USER_VERBS_CMD_", "PLAIN"), ("IB_USER_VERBS_EX_CMD_", "EX")):
+        commands = re.findall(r"^\t\[%s(\w+)\] = " % prefix, answered, re.M)
+        assert len(commands) > 10
+        for command in commands:
+            assert "%s(%s)" % (macro, command) in known
+
+
 # ---- filters ----
 
 def test_kinds(trace, lines):
