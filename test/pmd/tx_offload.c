@@ -277,6 +277,99 @@ TEST(tx_tso_of_ipv4_and_ipv6_in_any_layout)
 	CHECK_EQ(stats_of(port).oerrors, 0);
 }
 
+/*
+ * TCP inside VXLAN. Each piece is taken apart: the outer headers by their lengths
+ * and checksum, the inner frame as any other piece.
+ */
+#define OUTER (RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
+#define VXLAN_LEN 8u
+
+static void
+make_outer(uint8_t *outer)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(outer + RTE_ETHER_HDR_LEN);
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+
+	memset(outer, 0, OUTER + VXLAN_LEN);
+	memcpy(outer, mac_foreign, 6);
+	memcpy(outer + 6, mac_sender, 6);
+	outer[12] = 0x08;
+	ip->version_ihl = 0x45;
+	ip->time_to_live = 64;
+	ip->next_proto_id = IPPROTO_UDP;
+	ip->packet_id = htobe16(0xfffe);
+	ip->src_addr = htobe32(0x0a000001);
+	ip->dst_addr = htobe32(0x0a000002);
+	ip->hdr_checksum = 0xbeef;
+	udp->src_port = htobe16(1234);
+	udp->dst_port = htobe16(4789);
+	outer[OUTER] = 0x08; /* a VNI is given */
+	outer[OUTER + 5] = 42;
+}
+
+static void
+check_vxlan_piece(const struct tso *t, const uint8_t *wire, size_t length, unsigned int i)
+{
+	const struct rte_ipv4_hdr *ip = (const void *)(wire + RTE_ETHER_HDR_LEN);
+	const struct rte_udp_hdr *udp = (const void *)(ip + 1);
+
+	CHECK(length > OUTER + VXLAN_LEN);
+	CHECK_EQ(be16toh(ip->total_length), length - RTE_ETHER_HDR_LEN);
+	CHECK_EQ(be16toh(ip->packet_id), (uint16_t)(0xfffe + i));
+	CHECK_EQ(rte_raw_cksum(ip, sizeof(*ip)), 0xffff);
+	CHECK_EQ(be16toh(udp->dgram_len), length - RTE_ETHER_HDR_LEN - sizeof(*ip));
+	CHECK_EQ(udp->dgram_cksum, 0);
+	CHECK_EQ(wire[OUTER + 5], 42);
+	/* Long enough, so that nothing was padded. */
+	check_piece(t, wire + OUTER + VXLAN_LEN, length - OUTER - VXLAN_LEN, i);
+}
+
+TEST(tx_tso_inside_vxlan)
+{
+	struct port_conf conf = offload_conf(pool_create(2048, 2048),
+		RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO | RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM);
+	unsigned int seed, i, pieces;
+	struct rte_eth_dev_info info;
+	uint16_t port = port_open(0);
+	struct rte_mbuf *m;
+
+	CHECK_OK(rte_eth_dev_info_get(port, &info));
+	if ((info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO) == 0)
+		test_skip("this card knows no tunnels");
+	port_configure(port, &conf);
+	port_start(port, &conf);
+	capture_start(port);
+	for (seed = 0; seed < 60; seed++) {
+		struct tso t = { .ipv6 = seed % 2, .mss = 700 + seed, .first = 40 + 30 * seed,
+			.rest = 1500, .payload = 2000 + 400 * seed, .flags = RTE_TCP_ACK_FLAG |
+				RTE_TCP_PSH_FLAG };
+		char *outer;
+
+		make_packet(&t, seed);
+		m = make_mbuf(&t, conf.pool);
+		outer = rte_pktmbuf_prepend(m, OUTER + VXLAN_LEN);
+		CHECK(outer != NULL);
+		make_outer((uint8_t *)outer);
+		m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_IPV4 |
+			RTE_MBUF_F_TX_OUTER_IP_CKSUM;
+		m->outer_l2_len = RTE_ETHER_HDR_LEN;
+		m->outer_l3_len = sizeof(struct rte_ipv4_hdr);
+		m->l2_len = sizeof(struct rte_udp_hdr) + VXLAN_LEN + RTE_ETHER_HDR_LEN;
+		CHECK_EQ(rte_eth_tx_prepare(port, 0, &m, 1), 1);
+		tx_all(port, 0, &m, 1);
+		pieces = (t.payload + t.mss - 1) / t.mss;
+		CHECK_EQ(capture_count(port), pieces);
+		for (i = 0; i < pieces; i++) {
+			size_t length;
+			const uint8_t *wire = capture_frame(port, i, &length);
+
+			check_vxlan_piece(&t, wire, length, i);
+		}
+		capture_clear(port);
+	}
+	CHECK_EQ(stats_of(port).oerrors, 0);
+}
+
 /* Among packets of other kinds, with the ring full to the last block. */
 TEST(tx_tso_in_a_full_ring_with_others)
 {

@@ -28,8 +28,8 @@ struct mdv_priv;
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
 #define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
 #define MDV_TX_OVERHEAD 22   /* Ethernet header, two VLAN tags: beyond the MTU */
-#define MDV_TX_TUNNEL_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO | \
-	RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO)
+/* Of UDP tunnels, as mlx4_en has it: nothing says that GRE would do. */
+#define MDV_TX_TUNNEL_TSO_OFFLOADS RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO
 #define MDV_TX_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_TCP_TSO | MDV_TX_TUNNEL_TSO_OFFLOADS)
 #define MDV_MR_CACHE 8       /* regions that a queue remembers */
 
