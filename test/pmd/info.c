@@ -142,3 +142,49 @@ TEST(info_keep_crc_if_offered_keeps_it)
 		CHECK_OK(rte_eth_dev_stop(port));
 	}
 }
+
+static bool
+dump_says(uint16_t port, const char *what)
+{
+	FILE *file = tmpfile();
+	bool found = false;
+	char line[256];
+
+	CHECK(file != NULL);
+	CHECK_OK(rte_eth_dev_priv_dump(port, file));
+	rewind(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		found |= strcmp(line, what) == 0;
+	}
+	fclose(file);
+	return found;
+}
+
+TEST(info_private_dump_shows_device_queues_memory_and_the_last_error)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	struct rte_mbuf *m;
+	uint8_t frame[60];
+	uint16_t port;
+
+	port = port_open(0);
+	CHECK(dump_says(port, "\tstarted: 0"));
+	port_configure(port, &conf);
+	port_start(port, &conf);
+	CHECK(dump_says(port, "\tstarted: 1"));
+	CHECK(dump_says(port, "\tdevice: mlx4_0"));
+	CHECK(dump_says(port, "rx queue 0"));
+	CHECK(dump_says(port, "tx queue 0"));
+	CHECK(dump_says(port, "\tlast_syndrome: 0"));
+	CHECK(!dump_says(port, "\tlast_syndrome: 4"));
+	CHECK(dump_says(port, "\town_rules: 3")); /* address, broadcast, promiscuous */
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	m = mbuf_frame(conf.pool, frame, sizeof(frame));
+	CHECK_OK(vmlx4_fail_next(VMLX4_FAULT_TX, port_verbs(port), 1, 0x04));
+	CHECK_EQ(rte_eth_tx_burst(port, 0, &m, 1), 1);
+	settle();
+	CHECK_EQ(rte_eth_tx_burst(port, 0, NULL, 0), 0);
+	CHECK(dump_says(port, "\tlast_syndrome: 4"));
+	CHECK(dump_says(port, "\tlast_vendor_error: 87")); /* 0x57, as seen on silicon */
+}

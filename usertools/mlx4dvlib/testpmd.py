@@ -52,14 +52,18 @@ def driver_arguments(driver=OURS, pci=False, ports=2, devargs=""):
 
 
 def command(driver=OURS, pci=False, ports=2, devargs="", rxq=1, txq=1, mbufs=16384,
-            memory=512, shared=(), options=(), eal=(), arguments=(), prefix=(), second=False):
+            memory=512, shared=(), telemetry=None, options=(), eal=(), arguments=(), prefix=(),
+            second=False):
     """The whole command line. No hugepages and no files shared with others, so
     that it runs for any user and beside any other DPDK program; with shared, the
     EAL arguments of memory that other processes have too, it is their primary."""
     preload, driver_eal = driver_arguments(driver, pci, ports, devargs)
     memory_eal = [*shared, "--proc-type=primary"] if shared else ["--no-huge", "--no-shconf"]
+    # The socket lies in the folder of files shared with others.
+    if telemetry:
+        memory_eal = ["--no-huge", "--file-prefix", telemetry]
     program = ["dpdk-testpmd", *lcores(second), *memory_eal, "-m", str(memory),
-               "--no-telemetry", *driver_eal, *eal, "--", "-i",
+               *([] if telemetry else ["--no-telemetry"]), *driver_eal, *eal, "--", "-i",
                "--total-num-mbufs=%d" % mbufs, "--rxq=%d" % rxq, "--txq=%d" % txq,
                *(STOCK_ARGUMENTS if driver == STOCK else []), *arguments]
     return [*prefix, *build.exec_command(program, *options, *preload)]

@@ -208,6 +208,9 @@ int mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
 int mdv_fw_version_get(struct rte_eth_dev *dev, char *version, size_t size);
 void mdv_burst_dummy(struct rte_eth_dev *dev);
 
+/* mlx4dv_show.c */
+int mdv_priv_dump(struct rte_eth_dev *dev, FILE *file);
+
 /* mlx4dv_secondary.c: a port in a secondary process */
 extern const struct eth_dev_ops mdv_secondary_ops;
 int mdv_secondary_attach(struct rte_device *rdev, const char *name);
@@ -334,6 +337,7 @@ int mdv_allmulticast_disable(struct rte_eth_dev *dev);
 /* mlx4dv_mr.c */
 int mdv_mr_init(struct mdv_priv *priv);
 void mdv_mr_fini(struct mdv_priv *priv);
+void mdv_mr_count(struct mdv_priv *priv, uint64_t *regions, uint64_t *bytes);
 /* Register every pool that packets can come from. */
 void mdv_mr_register_known(struct mdv_priv *priv);
 /* Register the pool of an RX queue. */

@@ -47,4 +47,11 @@
 #define MDV_PTYPES_SET_COUNT(n) RTE_SET_USED(n)
 #endif
 
+/* 23.03 named it after its type. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#define MDV_TEL_ADD_DICT_UINT(d, name, value) rte_tel_data_add_dict_uint(d, name, value)
+#else
+#define MDV_TEL_ADD_DICT_UINT(d, name, value) rte_tel_data_add_dict_u64(d, name, value)
+#endif
+
 #endif /* MLX4DV_COMPAT_H_ */

@@ -368,6 +368,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rx_queue_intr_enable = mdv_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mdv_rx_queue_intr_disable,
 	.get_monitor_addr = mdv_get_monitor_addr,
+	.eth_dev_priv_dump = mdv_priv_dump,
 	.flow_ops_get = mdv_flow_ops_get,
 	.vlan_filter_set = mdv_vlan_filter_set,
 	.vlan_offload_set = mdv_vlan_offload_set,

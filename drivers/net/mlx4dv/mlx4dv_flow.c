@@ -15,6 +15,7 @@
 
 #include "mlx4dv_flow.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_show.h"
 
 struct rte_flow {
 	TAILQ_ENTRY(rte_flow) next;
@@ -125,6 +126,19 @@ mdv_flows_free(struct mdv_priv *priv)
 	while ((flow = TAILQ_FIRST(&priv->flows)) != NULL) {
 		TAILQ_REMOVE(&priv->flows, flow, next);
 		free(flow);
+	}
+}
+
+void
+mdv_flow_count(const struct mdv_priv *priv, uint64_t *rules, uint64_t *installed)
+{
+	const struct rte_flow *flow;
+
+	*rules = 0;
+	*installed = 0;
+	TAILQ_FOREACH(flow, &priv->flows, next) {
+		*rules += 1;
+		*installed += flow->flow != NULL;
 	}
 }
 

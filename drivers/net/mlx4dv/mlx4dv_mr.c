@@ -564,6 +564,19 @@ mdv_mr_init(struct mdv_priv *priv)
 }
 
 void
+mdv_mr_count(struct mdv_priv *priv, uint64_t *regions, uint64_t *bytes)
+{
+	const struct mdv_mr *mr;
+
+	rte_rwlock_read_lock(&priv->mr.lock);
+	TAILQ_FOREACH(mr, &priv->mr.mrs, next) {
+		*regions += 1;
+		*bytes += mr->ibv->length;
+	}
+	rte_rwlock_read_unlock(&priv->mr.lock);
+}
+
+void
 mdv_mr_fini(struct mdv_priv *priv)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];

@@ -223,6 +223,9 @@ mdv_rx_count_error(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
 		return;
 	}
 	syndrome = dvq_cqe_syndrome(cqe);
+	/* What follows the first error of a queue is flushed, and says nothing. */
+	if (syndrome != DVQ_SYNDROME_WR_FLUSH)
+		rxq->last_error = (struct mdv_last_error){ syndrome, dvq_cqe_vendor_err(cqe) };
 	if (syndrome == DVQ_SYNDROME_WR_FLUSH)
 		rxq->stats.flushed++;
 	else

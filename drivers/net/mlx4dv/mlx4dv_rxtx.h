@@ -45,6 +45,11 @@ enum mdv_queue_state {
 	MDV_QUEUE_FAILED,
 };
 
+/* The error that a queue met last; 0: none yet. */
+struct mdv_last_error {
+	uint8_t syndrome, vendor;
+};
+
 /* A piece of memory and the key that opens it to the adapter. */
 struct mdv_mr_entry {
 	uintptr_t start, end;
@@ -126,6 +131,7 @@ struct mdv_rxq {
 	struct ibv_cq *ibv_cq;
 	struct ibv_comp_channel *channel; /* for receive interrupts, or NULL */
 	struct mdv_rxq_stats base; /* subtracted after stats_reset */
+	struct mdv_last_error last_error;
 };
 
 /* Packets that the queue holds; its rings exist while the port runs. */
@@ -186,6 +192,7 @@ struct mdv_txq {
 	struct ibv_cq *ibv_cq;
 	struct ibv_qp *ibv_qp;
 	struct mdv_txq_stats base; /* subtracted after stats_reset */
+	struct mdv_last_error last_error;
 };
 
 /* mlx4dv_rx.c */
