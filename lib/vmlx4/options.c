@@ -238,6 +238,9 @@ static const struct option {
 	{ "link-delay", "MS", NEEDS_VALUE, option_link_delay,
 		"A link comes up so many milliseconds after both its ends, as negotiation takes\n"
 		"time: at the start, and each time a port is set up again (default 0)." },
+	{ "wait-link", "MS", NEEDS_VALUE, option_wait_link,
+		"Opening the device waits so long at most until every port has its link, for\n"
+		"programs that look once, on wires whose other end is just starting (default 0)." },
 	{ "carrier-delay", "MS", NEEDS_VALUE, option_carrier_delay,
 		"The network interface shows the carrier so many milliseconds after the event\n"
 		"that the port is active, with no second event (default 0)." },
@@ -388,6 +391,11 @@ settle(struct option_parser *parser)
 			continue;
 		parser->name = parser->wire_set[i] ? "wire2" : "ib";
 		return option_fail(parser, "2", "the adapter has one port: use ports=2");
+	}
+	if (options->step && options->wait_link_ms != 0) {
+		parser->name = "wait-link";
+		return option_fail(parser, "step", "no engine would bring a link up "
+			"meanwhile: drop one of the two");
 	}
 	if (options->step && options->engine_cpu >= 0) {
 		parser->name = "engine-cpu";

@@ -67,6 +67,7 @@ struct vmlx4_options {
 	bool deny_open;                   /* opening the device gives EACCES */
 	unsigned int mtu;                 /* initial MTU of the netdevs */
 	unsigned int link_delay_ms;       /* from both ends up to a link… */
+	unsigned int wait_link_ms;        /* for which opening the device waits for them */
 	unsigned int carrier_delay_ms;    /* …and from there to the netdev's carrier */
 	struct vmlx4_unknowns unknowns;   /* what no public source states */
 	uint64_t seed;                    /* of everything that the model draws by lot */

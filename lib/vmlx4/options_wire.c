@@ -236,6 +236,12 @@ option_carrier_delay(struct option_parser *parser, const char *value)
 	return parse_ms(parser, value, &parser->options->carrier_delay_ms);
 }
 
+int
+option_wait_link(struct option_parser *parser, const char *value)
+{
+	return parse_ms(parser, value, &parser->options->wait_link_ms);
+}
+
 static bool
 wires_share(const struct vmlx4_wire_spec *a, const struct vmlx4_wire_spec *b)
 {

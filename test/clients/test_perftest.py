@@ -14,7 +14,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
-from harness import pcap
+from harness import netns, pcap
 from mlx4dvlib import build
 from mlx4dvlib.console import Console
 
@@ -117,8 +117,8 @@ def test_longer_than_the_port(vmlx4):
 def incoming(tmp_path, destination=NEAR, ports=lambda n: (1000, 2000)):
     @functools.cache
     def frame(source, dest):
-        return bytes(Ether(dst=destination, src=FAR) / IP(src="10.0.0.2", dst="10.0.0.1") /
-                     UDP(sport=source, dport=dest) / Raw(bytes(18)))
+        packet = IP(src="10.0.0.2", dst="10.0.0.1") / UDP(sport=source, dport=dest)
+        return bytes(Ether(dst=destination, src=FAR) / packet / Raw(bytes(18)))
     pcap.write(tmp_path / "in.pcap", [frame(*ports(n)) for n in range(COUNT)])
     return "--wire=pcap:in=%s" % (tmp_path / "in.pcap")
 
@@ -211,23 +211,21 @@ def test_flow_rate(vmlx4, side, flow, finding):
     finding("raw_ethernet_fs_rate", "%s, %s: 500 rules" % (side[2:], "UDP" if flow else "MAC"))
 
 
-# ---- two processes, each with an adapter, and a veth between them ----
+# ---- two processes, each with an adapter, and a wire between them ----
 
 class Pair:
     """A server, then a client when the server is ready."""
 
-    def __init__(self, space, folder):
-        self.space, self.folder = space, folder
-        space.ip("link", "add", "left", "type", "veth", "peer", "name", "right")
-        for end in ("left", "right"):
-            space.ip("link", "set", end, "up")
+    def __init__(self, wires, prefix, folder):
+        self.wires, self.prefix, self.folder = wires, prefix, folder
 
     def start(self, side, end, program, *arguments):
         macs_of = macs() if side == "--server" else macs(FAR, NEAR)
         environment = dict(os.environ, TMPDIR=str(self.folder))
-        return Console(self.space.command(*build.exec_command(
+        return Console([*self.prefix, *build.exec_command(
             [program, side, *macs_of, *arguments], "--strict", "--ports=1",
-            "--wire=packet:" + end, "--stats=%s" % self.counters_of(end))), env=environment)
+            "--wire=" + self.wires[end], "--wait-link=20000",
+            "--stats=%s" % self.counters_of(end))], env=environment)
 
     def counters_of(self, end):
         return self.folder / ("%s.json" % end)
@@ -235,19 +233,29 @@ class Pair:
     def run(self, *program):
         """[(numbers of the result, counters of the port)] of server and client."""
         with self.start("--server", "left", *program) as server:
-            server.expect(r"^ #bytes")
+            if self.prefix:
+                server.expect(r"^ #bytes")
             with self.start("--client", "right", *program) as client:
                 consoles = [server, client]
-                status = [console.wait(30) for console in consoles]
+                status = [console.wait(60) for console in consoles]
         assert status == [0, 0], server.output + client.output
         return [(result(console.output),
                  json.loads(self.counters_of(end).read_text())["ports"][0])
                 for console, end in zip(consoles, ("left", "right"))]
 
 
-@pytest.fixture
-def pair(network, tmp_path):
-    return Pair(network.namespace("p"), tmp_path)
+@pytest.fixture(params=["veth", "shm", "unix"])
+def pair(request, tmp_path):
+    if request.param != "veth":
+        wire = {"shm": "shm:perftest-%d" % os.getpid(),
+                "unix": "unix:@perftest-%d" % os.getpid()}[request.param]
+        return Pair({"left": wire, "right": wire}, [], tmp_path)
+    space = request.getfixturevalue("network").namespace("p")
+    space.ip("link", "add", "left", "type", "veth", "peer", "name", "right")
+    for end in ("left", "right"):
+        space.ip("link", "set", end, "up")
+    return Pair({end: "packet:" + end for end in ("left", "right")}, netns.inside(space.name),
+                tmp_path)
 
 
 @pytest.mark.parametrize("arguments", [[], [*FLOW, "-I", 60, "-l", 4]],

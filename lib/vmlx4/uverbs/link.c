@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <infiniband/verbs.h>
+#include <time.h>
 
 #include "../sysfs/sysfs.h"
 #include "../trace/trace.h"
@@ -86,4 +87,33 @@ vmlx4_port_update(struct vmlx4_port *port)
 	port->link.trained.fire = training_fire;
 	vmlx4_timer_arm(port->adapter, &port->link.trained, vmlx4_time(port->adapter) +
 		delay * NS_PER_MS);
+}
+
+/* ---- --wait-link ---- */
+
+static bool
+all_active(struct vmlx4_adapter *adapter)
+{
+	bool active = true;
+	unsigned int i;
+
+	vmlx4_lock(adapter);
+	for (i = 0; i < adapter->options.ports; i++)
+		active = active && adapter->ports[i].active;
+	vmlx4_unlock(adapter);
+	return active;
+}
+
+/*
+ * The link of real hosts is there before a program is; that of a wire to another
+ * process comes with that process. The engine brings it up, so not with --step.
+ */
+void
+vmlx4_wait_link(struct vmlx4_adapter *adapter)
+{
+	const struct timespec while_ms = { .tv_nsec = NS_PER_MS };
+	uint64_t end = vmlx4_time(adapter) + adapter->options.wait_link_ms * NS_PER_MS;
+
+	while (!all_active(adapter) && vmlx4_time(adapter) < end)
+		nanosleep(&while_ms, NULL);
 }

@@ -340,6 +340,8 @@ execute(struct vmlx4_adapter *adapter, int fd, const uint8_t *buffer, size_t cou
 	vmlx4_unlock(adapter);
 	if (starts)
 		vmlx4_life_unlock();
+	if (starts && ret > 0 && adapter->options.wait_link_ms != 0)
+		vmlx4_wait_link(adapter);
 	return ret;
 }
 

@@ -216,6 +216,11 @@ uint32_t vmlx4_max_inline_receive(const struct vmlx4_profile *profile);
 /* Is the hash of a tunnel's inner packet to be had? */
 bool vmlx4_rss_inner_offered(const struct vmlx4_adapter *adapter);
 
+/* ---- link.c ---- */
+
+/* Until every port has its link, or options.wait_link_ms are over. Not locked. */
+void vmlx4_wait_link(struct vmlx4_adapter *adapter);
+
 /* ---- clock.c ---- */
 
 /* Offset in the clock page that QUERY_DEVICE reports. */

@@ -203,6 +203,11 @@ late_links(void **state)
 	bad("link-delay=-1", "link-delay", "\"-1\"", "0 to 60000");
 	bad("carrier-delay=1s", "carrier-delay", "\"1s\"", "0 to 60000");
 	bad("link-delay=60001", "link-delay", "\"60001\"", "0 to 60000");
+	good("wait-link=5000");
+	assert_int_equal(options.wait_link_ms, 5000);
+	bad("wait-link=x", "wait-link", "\"x\"", "0 to 60000");
+	bad("wait-link=1 step", "wait-link", "step", "drop one");
+	good("wait-link=0 step");
 }
 
 static void
