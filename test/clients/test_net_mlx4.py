@@ -21,6 +21,7 @@ from mlx4dvlib import testpmd as tp
 HEAD = Ether(dst="02:00:00:00:96:02", src="02:00:00:00:96:01")
 V4 = IP(src="10.96.0.1", dst="10.96.0.2")
 V6 = IPv6(src="fd96::1", dst="fd96::2")
+OPTIONS = IP(src="10.96.0.1", dst="10.96.0.2", options=[IPOption_NOP()] * 4)
 
 # {rule: why} of every violation that any test here may see.
 VIOLATIONS = {}
@@ -101,8 +102,7 @@ MIXED = [
     HEAD / V6 / TCP(sport=7, dport=9, flags="A") / payload(103),
     HEAD / Dot1Q(vlan=5) / V4 / UDP(sport=7, dport=9) / payload(40),
     HEAD / Dot1Q(vlan=5) / V6 / TCP(sport=7, dport=9) / payload(1400),
-    HEAD / IP(src="10.96.0.1", dst="10.96.0.2", options=[IPOption_NOP()] * 4) /
-    TCP(sport=7, dport=9) / payload(33),
+    HEAD / OPTIONS / TCP(sport=7, dport=9) / payload(33),
 ]
 
 
@@ -317,6 +317,13 @@ def test_tso(stock, tmp_path, base):
         assert len(sums) == (IPv6 in frame)
 
 
+def tunnel_sums(frame):
+    """Of the outer IP, the inner IP and what is in that; the outer UDP has none."""
+    packet = Ether(bytes(frame))
+    inside = packet.getlayer(IP, 2)
+    return packet[IP].chksum, inside.chksum, inside.payload.chksum
+
+
 TUNNEL = HEAD / V4 / UDP(sport=5000, dport=4789, chksum=0) / VXLAN(vni=77) / HEAD
 TUNNEL_ASKS = [*("csum set %s hw 1" % kind for kind in ("ip", "udp", "tcp", "outer-ip")),
                "csum parse-tunnel on 1"]
@@ -335,6 +342,23 @@ def test_vxlan_checksums(stock, tmp_path):
     left = forwarded(stock, tmp_path, broken * 10, "set fwd csum", "port stop all", *TUNNEL_ASKS,
                      "port start all", options=["--profile=cx3pro"])
     assert [frame[12:] for frame in left] == [bytes(frame)[12:] for frame in frames] * 10
+
+
+def test_vxlan_tso(stock, tmp_path):
+    """Segments of the inner TCP, each in a tunnel header of its own."""
+    inner = IP(src="10.1.0.1", dst="10.1.0.2") / TCP(sport=1, dport=2, flags="A")
+    frame = TUNNEL / inner / payload(1000)
+    left = forwarded(stock, tmp_path, [frame] * 10, "set fwd csum", "port stop all", *TUNNEL_ASKS,
+                     "tunnel_tso set 400 1", "port start all", options=["--profile=cx3pro"],
+                     count=30)
+    for number, (segment, size) in enumerate(zip(left, [400, 400, 200] * 10)):
+        packet = Ether(segment)
+        outside, inside = packet[IP], packet.getlayer(IP, 2)
+        assert tunnel_sums(segment) == tunnel_sums(corrected(segment)), number
+        assert outside.len == len(segment) - 14
+        assert packet[UDP].len == outside.len - 20
+        assert inside.len == 40 + size
+        assert inside[TCP].seq == number % 3 * 400
 
 
 # ---- sizes ----

@@ -24,7 +24,7 @@ OF_OTHERS = re.compile(r"test_(mlx5|efa|cuda)")
 RAW = ["test_flow.*", "test_rss_traffic.*", "test_qp.*raw*"]
 # Reasons that depend on the machine.
 HOST = ("There are no huge pages", "Allocating dmabuf")
-LIMIT = 40 if build.sanitized() else 10
+LIMIT = 60 if build.sanitized() else 30  # seconds, for a machine with other work
 
 
 def expected():
@@ -44,7 +44,7 @@ def suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
     pyverbs_suite.unpack(folder)
 
-    def run(*patterns, options=("--wire=loop",), prefix=()):
+    def run(*patterns, options=(), prefix=()):
         place = tmp_path_factory.mktemp("run")
         # In a sanitized build: the interpreter's leaks are not ours.
         environment = dict(os.environ, TMPDIR=str(place), PYTHONDONTWRITEBYTECODE="1",
@@ -120,7 +120,7 @@ def test_flows_that_the_suite_skips(suite, finding):
     cannot do. A virtual function has another number: what the suite sees then is
     what it was told to avoid, with the errno of mlx4_ib."""
     results = suite("test_flow.*", "test_rss_traffic.*",
-                    options=["--wire=loop", "--profile=cx3-vf"])
+                    options=["--profile=cx3-vf"])
     finding("the same, on a virtual function", told(results))
     seen = {result["name"].rsplit(".", 1)[1]: (result["outcome"], result["why"])
             for result in results}
@@ -138,9 +138,9 @@ def test_flows_that_the_suite_skips(suite, finding):
 
 
 @pytest.mark.parametrize("options", [["--profile=cx3pro"], ["--profile=cx3-10g"], ["--cqe=32"],
-                                     ["--ports=1"]], ids=lambda options: options[0][2:])
+                                     ["--ports=1"], ["--wire=loop"]], ids=lambda options: options[0][2:])
 def test_other_cards(suite, options):
-    results = suite(*RAW, options=["--wire=loop", *options])
+    results = suite(*RAW, options=options)
     assert unexpected(results) == [] and len(results) == 15
 
 
