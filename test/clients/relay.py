@@ -8,7 +8,7 @@ It ends when COUNT frames have arrived, or fails when none does for a while."""
 import socket
 import sys
 
-PATIENCE = 10
+PATIENCE = 30
 EVERY_PROTOCOL = 3
 
 

@@ -14,7 +14,7 @@ def flow_perf(vmlx4, *arguments, count=COUNT):
     return vmlx4("dpdk-test-flow-perf", *testpmd.lcores(), "--no-huge", "-m", 512, "--no-shconf",
                  "--no-telemetry", "-a", build.PCI_ADDRESS, "--", "--rules-count=%d" % count,
                  "--rules-batch=500", "--deletion-rate", *arguments, options=["--ports=1"],
-                 strict="report", timeout=60)
+                 strict="report", timeout=120)
 
 
 @pytest.mark.parametrize("action", ["queue", "drop", "rss"])

@@ -113,6 +113,12 @@ class Testpmd(Console):
         answer = self._prompt(timeout)
         return answer.split("\n", 1)[-1]
 
+    def go_on(self, timeout=20):
+        """After output with broken prompts in it: ask until an answer is whole."""
+        self._seen = len(self.output)
+        self.send("")
+        self._prompt(timeout)
+
     def stats(self, port):
         return parse_counters(self.do("show port stats %d" % port))
 
