@@ -5,7 +5,7 @@
 # the driver headers of the installed DPDK. Asks nothing, and needs neither
 # network nor privileges when nothing is missing.
 #
-# usage: devtools/setup.sh GROUP…       (build run test lint docs)
+# usage: devtools/setup.sh GROUP…       (build run test fuzz lint docs)
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -23,6 +23,10 @@ packages()
 		echo python3-pytest python3-scapy ibverbs-utils perftest \
 			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump \
 			mandoc valgrind make
+		packages fuzz
+		;;
+	fuzz)
+		echo clang libclang-rt-14-dev
 		;;
 	lint)
 		echo clang clang-format codespell pycodestyle shellcheck git
@@ -34,7 +38,7 @@ packages()
 		echo dpkg-dev
 		;;
 	*)
-		die "unknown group '$1'; one of: build run test lint docs"
+		die "unknown group '$1'; one of: build run test fuzz lint docs"
 		;;
 	esac
 }

@@ -406,6 +406,16 @@ settle(struct option_parser *parser)
 	return option_wires_settle(parser);
 }
 
+/* Told in one line, whatever the value contains. */
+static int
+one_line(char *error, int ret)
+{
+	for (; ret < 0 && *error != '\0'; error++)
+		if ((unsigned char)*error < ' ' || *error == 0x7f)
+			*error = '?';
+	return ret;
+}
+
 int
 vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error,
 	size_t error_size)
@@ -432,12 +442,12 @@ vmlx4_options_parse(const char *text, struct vmlx4_options *options, char *error
 	while ((ret = next_word(&text, word, sizeof(word))) > 0) {
 		ret = parse_word(&parser, word);
 		if (ret < 0)
-			return ret;
+			return one_line(error, ret);
 	}
 	if (ret < 0) {
 		snprintf(error, error_size, "option %.32s…: longer than %d characters: "
 			"use shorter file names", word, VALUE_MAX - 1);
-		return -EINVAL;
+		return one_line(error, -EINVAL);
 	}
-	return settle(&parser);
+	return one_line(error, settle(&parser));
 }

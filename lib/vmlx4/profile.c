@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <infiniband/verbs.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ vmlx4_profile_find(const char *name)
 uint32_t
 vmlx4_profile_max_qp(const struct vmlx4_profile *profile, unsigned int ports)
 {
-	/* mlx4_core reserves 2 * 128 * 128 numbers per port for steering. */
-	return profile->max_qp + (ports == 1 ? 2 * 128 * 128 : 0);
+	bool steering = (profile->device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING) != 0;
+
+	/* For steering mlx4_core reserves 2 * 128 * 128 numbers per port. */
+	return profile->max_qp + (steering && ports == 1 ? 2 * 128 * 128 : 0);
 }

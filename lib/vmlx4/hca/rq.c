@@ -133,7 +133,7 @@ rq_scatter(struct vmlx4_rq *rq, const struct vmlx4_hw_data *seg,
 			return unknowns->rx_prot_syndrome |
 				(unknowns->rx_prot_fatal != 0 ? FATAL : 0);
 		}
-		memcpy(to, frame, n);
+		memmove(to, frame, n); /* a program may send what it receives to */
 		frame += n;
 		length -= n;
 	}

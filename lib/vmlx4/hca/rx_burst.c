@@ -184,10 +184,15 @@ queue_buffer(struct receiver *rx, uint32_t index, uint32_t length)
 static inline void
 copy_frame(uint8_t *to, const uint8_t *frame, size_t length)
 {
-	if (likely(length == 64))
-		memcpy(to, frame, 64);
-	else
-		memcpy(to, frame, length);
+	struct { uint64_t word[8]; } line;
+
+	/* A program may send what it receives to: all is read before it is written. */
+	if (likely(length == sizeof(line))) {
+		memcpy(&line, frame, sizeof(line));
+		memcpy(to, &line, sizeof(line));
+	} else {
+		memmove(to, frame, length);
+	}
 }
 
 /* Copy and CQE. False: nothing has happened. */

@@ -224,6 +224,7 @@ verbs_device(struct tree *tree)
 	guid_text(vmlx4_node_guid(tree->options), guid);
 	DEVICE_FILE(tree, "node_type", "1: CA");
 	DEVICE_FILE(tree, "node_guid", "%s", guid);
+	guid_text(vmlx4_node_guid(tree->options) + 3, guid);
 	DEVICE_FILE(tree, "sys_image_guid", "%s", guid);
 	DEVICE_FILE(tree, "node_desc", "vmlx4 %s", profile->name);
 	DEVICE_FILE(tree, "fw_ver", "%u.%u.%03u", (unsigned int)(profile->fw_ver >> 32),

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 
 struct walk {
 	uint64_t at, end; /* what is still to be covered */
-	bool write;
+	bool writable;    /* what is covered */
 	bool failed;
 };
 
@@ -25,23 +25,27 @@ struct walk {
 static bool
 walk_line(struct walk *walk, const char *line)
 {
-	unsigned long start, end;
-	char perms[5];
+	char *rest;
+	unsigned long start = strtoul(line, &rest, 16), end;
 
-	if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || end <= walk->at)
+	if (*rest != '-')
 		return true;
-	if (start > walk->at || perms[0] != 'r' || (walk->write && perms[1] != 'w')) {
+	end = strtoul(rest + 1, &rest, 16);
+	if (rest[0] != ' ' || end <= walk->at)
+		return true;
+	if (start > walk->at || rest[1] != 'r') {
 		walk->failed = true;
 		return false;
 	}
+	walk->writable = walk->writable && rest[2] == 'w';
 	walk->at = end;
 	return walk->at < walk->end;
 }
 
 int
-vmlx4_memory_check(uint64_t start, uint64_t length, bool write)
+vmlx4_memory_look(uint64_t start, uint64_t length, bool *writable)
 {
-	struct walk walk = { .at = start, .end = start + length, .write = write };
+	struct walk walk = { .at = start, .end = start + length, .writable = true };
 	char buffer[8192 + 1];
 	size_t have = 0;
 	bool more = true;
@@ -49,6 +53,7 @@ vmlx4_memory_check(uint64_t start, uint64_t length, bool write)
 
 	if (walk.end < start)
 		return -EFAULT;
+	*writable = true;
 	if (length == 0)
 		return 0;
 	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -71,7 +76,17 @@ vmlx4_memory_check(uint64_t start, uint64_t length, bool write)
 		memmove(buffer, line, have);
 	}
 	close(fd);
+	*writable = walk.writable;
 	return walk.failed || walk.at < walk.end ? -EFAULT : 0;
+}
+
+int
+vmlx4_memory_check(uint64_t start, uint64_t length)
+{
+	bool writable;
+	int ret = vmlx4_memory_look(start, length, &writable);
+
+	return ret == 0 && !writable ? -EFAULT : ret;
 }
 
 int
@@ -79,7 +94,7 @@ vmlx4_memory_check_queue(uint64_t start, uint64_t length)
 {
 	if (start % sysconf(_SC_PAGESIZE) != 0)
 		return -EINVAL;
-	return vmlx4_memory_check(start, length, true);
+	return vmlx4_memory_check(start, length);
 }
 
 int
@@ -87,5 +102,5 @@ vmlx4_memory_check_db(uint64_t start, uint64_t length)
 {
 	if (start % length != 0)
 		return -EINVAL;
-	return vmlx4_memory_check(start, length, true);
+	return vmlx4_memory_check(start, length);
 }

@@ -28,23 +28,18 @@ access_check(uint32_t access)
 }
 
 static int
-range_check(uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
+range_check(uint64_t start, uint64_t length, uint64_t iova, uint32_t access, bool *writable)
 {
 	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
+	int ret;
 
 	/* The card maps whole pages: both addresses have the same place in one. */
 	if ((start & in_page) != (iova & in_page))
 		return -EINVAL;
 	if (length == 0 || start + length < start || iova + length < iova)
 		return -EINVAL;
-	return vmlx4_memory_check(start, length, (access & ACCESS_WRITES) != 0);
-}
-
-/* mlx4 pins memory for writing when it can, so that the access may be changed. */
-static bool
-is_writable(const struct vmlx4_mr *mr)
-{
-	return vmlx4_memory_check(mr->start, mr->length, true) == 0;
+	ret = vmlx4_memory_look(start, length, writable);
+	return ret == 0 && (access & ACCESS_WRITES) != 0 && !*writable ? -EFAULT : ret;
 }
 
 int
@@ -56,6 +51,7 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	struct vmlx4_pd *pd;
 	struct vmlx4_mr *mr;
 	uint32_t lkey;
+	bool writable;
 	int ret;
 
 	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
@@ -67,7 +63,7 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	ret = access_check(request.access_flags);
 	if (ret == 0)
 		ret = range_check(request.start, request.length, request.hca_va,
-			request.access_flags);
+			request.access_flags, &writable);
 	if (ret == 0)
 		ret = vmlx4_mr_key_alloc(adapter, &lkey);
 	if (ret < 0)
@@ -82,7 +78,8 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	mr->start = request.start;
 	mr->length = request.length;
 	mr->iova = request.hca_va;
-	mr->writable = is_writable(mr);
+	/* mlx4 pins for writing when it can, so that the access may be changed. */
+	mr->writable = writable;
 	adapter->mr_table[lkey >> 8] = mr;
 	adapter->counts.mr_bytes += mr->length;
 	adapter->counts.mrs_registered++;
@@ -95,7 +92,7 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 
 static int
 rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
-	const struct vmlx4_mr *mr, struct vmlx4_pd **pd)
+	const struct vmlx4_mr *mr, struct vmlx4_pd **pd, bool *writable)
 {
 	int ret;
 
@@ -116,7 +113,7 @@ rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
 	/* mlx4 pins the new range for the access that stands in the command. */
 	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0)
 		return range_check(request->start, request->length, request->hca_va,
-			request->access_flags);
+			request->access_flags, writable);
 	return 0;
 }
 
@@ -144,6 +141,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	struct ib_uverbs_rereg_mr_resp reply = { 0 };
 	struct vmlx4_mr *mr;
 	struct vmlx4_pd *pd;
+	bool writable;
 	int ret;
 
 	ret = vmlx4_cmd_in(cmd, &request, sizeof(request));
@@ -154,7 +152,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		ret = vmlx4_obj_get(ctx, request.mr_handle, VMLX4_MR, &mr);
 	if (ret < 0)
 		return ret;
-	ret = rereg_check(ctx, &request, mr, &pd);
+	ret = rereg_check(ctx, &request, mr, &pd, &writable);
 	if (ret < 0)
 		return ret;
 	vmlx4_mr_check_use(mr);
@@ -173,7 +171,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		mr->start = request.start;
 		mr->length = request.length;
 		mr->iova = request.hca_va;
-		mr->writable = is_writable(mr);
+		mr->writable = writable;
 	}
 	reply.lkey = mr->lkey;
 	reply.rkey = mr->lkey;

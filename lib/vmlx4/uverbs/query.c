@@ -19,6 +19,19 @@
 #define QPT_RAW_PACKET_BIT (1u << IBV_QPT_RAW_PACKET)
 #define TIMESTAMP_MASK 0xffffffffffffu /* 48 bits */
 
+/* Path migration is a matter of InfiniBand: mlx4_ib tells of it with such a port only. */
+static uint64_t
+device_cap_flags(const struct vmlx4_adapter *adapter)
+{
+	uint64_t flags = adapter->profile->device_cap_flags;
+	unsigned int i;
+
+	for (i = 0; i < adapter->options.ports; i++)
+		if (adapter->ports[i].infiniband)
+			flags |= IBV_DEVICE_AUTO_PATH_MIG;
+	return flags;
+}
+
 /*
  * Public dumps of ConnectX-3 and what mlx4_core computes from the same firmware;
  * the limits that differ between models come from the profile.
@@ -31,7 +44,8 @@ fill_device(const struct vmlx4_adapter *adapter, struct ib_uverbs_query_device_r
 	memset(dev, 0, sizeof(*dev));
 	dev->fw_ver = profile->fw_ver;
 	dev->node_guid = htobe64(vmlx4_node_guid(&adapter->options));
-	dev->sys_image_guid = dev->node_guid;
+	/* Behind the card's own GUID come those of two ports, used or not. */
+	dev->sys_image_guid = htobe64(vmlx4_node_guid(&adapter->options) + 3);
 	dev->max_mr_size = UINT64_MAX;
 	dev->page_size_cap = PAGE_SIZES;
 	dev->vendor_id = VENDOR_ID;
@@ -39,7 +53,7 @@ fill_device(const struct vmlx4_adapter *adapter, struct ib_uverbs_query_device_r
 	dev->hw_ver = profile->hw_ver;
 	dev->max_qp = vmlx4_profile_max_qp(profile, adapter->options.ports);
 	dev->max_qp_wr = profile->max_qp_wr;
-	dev->device_cap_flags = profile->device_cap_flags;
+	dev->device_cap_flags = (uint32_t)device_cap_flags(adapter);
 	dev->max_sge = profile->max_sge;
 	dev->max_sge_rd = profile->max_sge_rd;
 	dev->max_cq = profile->max_cq;
@@ -88,7 +102,7 @@ fill_device_ex(const struct vmlx4_adapter *adapter,
 
 	memset(reply, 0, sizeof(*reply));
 	fill_device(adapter, &reply->base);
-	reply->device_cap_flags_ex = profile->device_cap_flags;
+	reply->device_cap_flags_ex = device_cap_flags(adapter);
 	if (clock_offered(adapter)) {
 		reply->timestamp_mask = TIMESTAMP_MASK;
 		reply->hca_core_clock = profile->core_clock_khz;

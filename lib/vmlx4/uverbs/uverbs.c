@@ -235,7 +235,7 @@ parse_plain(const struct method *method, const struct ib_uverbs_cmd_hdr *hdr,
 	cmd->drv_in_len = size - cmd->in_len;
 	cmd->out = (void *)(uintptr_t)response;
 	cmd->out_len = method->driver_part ? method->out_size : out_len;
-	cmd->drv_out = (uint8_t *)cmd->out + cmd->out_len;
+	cmd->drv_out = (void *)((uintptr_t)cmd->out + cmd->out_len);
 	cmd->drv_out_len = out_len - cmd->out_len;
 	if (out_len > 0 && response == 0)
 		return -EFAULT;
@@ -259,7 +259,7 @@ parse_extended(const struct method *method, const struct ib_uverbs_cmd_hdr *hdr,
 	cmd->drv_in_len = ex.provider_in_words * 8u;
 	cmd->out = (void *)(uintptr_t)ex.response;
 	cmd->out_len = hdr->out_words * 8u;
-	cmd->drv_out = (uint8_t *)cmd->out + cmd->out_len;
+	cmd->drv_out = (void *)((uintptr_t)cmd->out + cmd->out_len);
 	cmd->drv_out_len = ex.provider_out_words * 8u;
 	if (cmd->in_len + cmd->drv_in_len != size)
 		return -EINVAL;

@@ -167,8 +167,10 @@ int vmlx4_mr_key_alloc(struct vmlx4_adapter *adapter, uint32_t *lkey);
 
 /* ---- memory.c ---- */
 
-/* -EFAULT unless all of [start, start + length) is mapped (and writable). */
-int vmlx4_memory_check(uint64_t start, uint64_t length, bool write);
+/* -EFAULT unless all of [start, start + length) is mapped; and may it be written? */
+int vmlx4_memory_look(uint64_t start, uint64_t length, bool *writable);
+/* -EFAULT unless all of it is mapped and may be written. */
+int vmlx4_memory_check(uint64_t start, uint64_t length);
 /* Of a queue buffer: also page aligned, -EINVAL. */
 int vmlx4_memory_check_queue(uint64_t start, uint64_t length);
 /* Of a doorbell record: also aligned to its size, -EINVAL. */

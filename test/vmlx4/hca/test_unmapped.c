@@ -453,6 +453,7 @@ test_copy(void **state)
 	assert_int_equal(to[63], 7);
 	assert_false(vmlx4_guard_copy(to, pages + 4096 - 63, 64));
 	assert_false(vmlx4_guard_copy(to, (void *)(uintptr_t)0x4141414141414141, 64));
+	assert_false(vmlx4_guard_copy(to, (void *)(uintptr_t)-1, 1));
 	assert_true(vmlx4_guard_writable(pages, 4096));
 	assert_false(vmlx4_guard_writable(pages + 1, 4096));
 	assert_false(vmlx4_guard_writable((void *)(uintptr_t)-8, 16));

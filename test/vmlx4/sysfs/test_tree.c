@@ -66,7 +66,7 @@ what_libibverbs_reads(void **state)
 	holds("class/infiniband_verbs/uverbs0/abi_version", "4");
 	holds("class/infiniband/mlx4_0/node_type", "1: CA");
 	holds("class/infiniband/mlx4_0/node_guid", "0002:c903:0005:0000");
-	holds("class/infiniband/mlx4_0/sys_image_guid", "0002:c903:0005:0000");
+	holds("class/infiniband/mlx4_0/sys_image_guid", "0002:c903:0005:0003");
 	holds("class/infiniband/mlx4_0/fw_ver", "2.42.5000");
 	holds("class/infiniband/mlx4_0/hca_type", "MT4103");
 	holds("class/infiniband/mlx4_0/device/modalias",
