@@ -154,6 +154,38 @@ parse_cqe(struct option_parser *parser, const char *value)
 }
 
 static int
+parse_no_cap(struct option_parser *parser, const char *value)
+{
+	if (strcmp(value, "CAP_NET_RAW") == 0)
+		parser->options->no_net_raw = true;
+	else if (strcmp(value, "CAP_NET_ADMIN") == 0)
+		parser->options->no_net_admin = true;
+	else
+		return option_fail(parser, value, "use CAP_NET_RAW or CAP_NET_ADMIN");
+	return 0;
+}
+
+static int
+parse_memlock(struct option_parser *parser, const char *value)
+{
+	unsigned long long bytes;
+	char *end;
+
+	if (strcmp(value, "host") == 0) {
+		parser->options->memlock = VMLX4_MEMLOCK_HOST;
+		return 0;
+	}
+	errno = 0;
+	bytes = strtoull(value, &end, 10);
+	if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0)
+		return option_fail(parser, value, "give a number of bytes, or host for the limit "
+			"of this user (ulimit -l)");
+	parser->options->memlock = VMLX4_MEMLOCK_BYTES;
+	parser->options->memlock_bytes = bytes;
+	return 0;
+}
+
+static int
 parse_deny_open(struct option_parser *parser, const char *value)
 {
 	(void)value;
@@ -233,6 +265,12 @@ static const struct option {
 		"Size of a completion queue entry in bytes (default 64)." },
 	{ "deny-open", "", NO_VALUE, parse_deny_open,
 		"Opening the device fails as for a user without permission (EACCES)." },
+	{ "no-cap", "CAPABILITY", NEEDS_VALUE, parse_no_cap,
+		"Answer as for a user without CAP_NET_RAW (raw packet QPs and flows: EPERM) or\n"
+		"CAP_NET_ADMIN (sniffer flows). Repeatable; without it nobody needs any." },
+	{ "memlock", "BYTES|host", NEEDS_VALUE, parse_memlock,
+		"Refuse to pin more memory (ENOMEM): so many bytes, or as much as this user may\n"
+		"lock (ulimit -l; CAP_IPC_LOCK lifts it). Without it there is no limit." },
 	{ "mtu", "BYTES", NEEDS_VALUE, parse_mtu,
 		"MTU that the network interfaces start with (default 1500)." },
 	{ "link-delay", "MS", NEEDS_VALUE, option_link_delay,

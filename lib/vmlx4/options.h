@@ -51,6 +51,12 @@ enum vmlx4_strict {
 	VMLX4_STRICT_FATAL,  /* print and end the run */
 };
 
+enum vmlx4_memlock {
+	VMLX4_MEMLOCK_NONE,
+	VMLX4_MEMLOCK_BYTES,
+	VMLX4_MEMLOCK_HOST, /* that of the process */
+};
+
 struct vmlx4_options {
 	const struct vmlx4_profile *profile;
 	unsigned int ports;
@@ -65,6 +71,9 @@ struct vmlx4_options {
 	char sysfs[PATH_MAX];             /* root of the fake tree, set by the launcher */
 	unsigned int cqe_size;            /* 32 or 64 */
 	bool deny_open;                   /* opening the device gives EACCES */
+	bool no_net_raw, no_net_admin;    /* the user lacks these capabilities */
+	enum vmlx4_memlock memlock;       /* is there a limit on pinned memory */
+	uint64_t memlock_bytes;
 	unsigned int mtu;                 /* initial MTU of the netdevs */
 	unsigned int link_delay_ms;       /* from both ends up to a link… */
 	unsigned int wait_link_ms;        /* for which opening the device waits for them */

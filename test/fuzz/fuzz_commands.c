@@ -112,6 +112,9 @@ context(int index)
 	return files[index] < 0 ? NULL : vmlx4_fd_get(files[index], VMLX4_FD_CONTEXT);
 }
 
+/* The type of a raw packet QP in its word of the command, which is no address. */
+#define RAW_QP 0x080000000000u
+
 /* libFuzzer learns addresses of this program, which must not be overwritten. */
 static bool
 is_own(uint64_t word)
@@ -120,7 +123,7 @@ is_own(uint64_t word)
 
 	/* The shadow of a sanitizer, the program, a sanitizer's heap, libraries and stack. */
 	return (word >= 0x7fff8000 && word < 0x8fff7000) ||
-		(word >= 0x2008fff7000 && word < 0x10007fff8000 && (uint32_t)word > 0xff) ||
+		(word >= 0x2008fff7000 && word < 0x10007fff8000 && word != RAW_QP) ||
 		high == 0x55 || high == 0x56 || (high >= 0x60 && high <= 0x64) ||
 		high == 0x7e || high == 0x7f;
 }

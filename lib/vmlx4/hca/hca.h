@@ -80,6 +80,7 @@ struct vmlx4_obj {
 	uint32_t handle;       /* of its context */
 	uint32_t users;        /* objects that refer to this one: EBUSY while > 0 */
 	uint64_t user_handle;  /* what the program passed at creation; echoed in events */
+	uint64_t pinned, db;   /* pages, and a doorbell record: uverbs/privileges.c */
 	struct vmlx4_context *ctx;
 	TAILQ_ENTRY(vmlx4_obj) next;
 };
@@ -357,6 +358,7 @@ struct vmlx4_context {
 	struct vmlx4_obj_list objs;    /* youngest first: the order to destroy them in */
 	struct vmlx4_qp_list sqs;      /* what a send doorbell makes the engine scan */
 	struct vmlx4_wqn_range *wqn_range; /* the one still open */
+	struct vmlx4_db_page *db_pages; /* pinned for doorbell records */
 	bool scan;             /* look at all SQs in the next pass */
 	struct {
 		bool known;        /* the last BlueFlame post… */
@@ -390,6 +392,7 @@ struct vmlx4_adapter {
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;
+	uint64_t pinned;              /* pages, with --memlock */
 	struct vmlx4_check_state *check; /* the contract checker's, or NULL */
 	struct vmlx4_faults *faults; /* NULL while there are none */
 	struct vmlx4_faults *fault_state; /* the same, always */

@@ -40,10 +40,12 @@ cq_check(struct vmlx4_context *ctx, const struct cq_request *request,
 	const struct mlx4_ib_create_cq *driver, uint32_t cqe_cnt)
 {
 	const struct vmlx4_adapter *adapter = ctx->adapter;
+	uint64_t size = (uint64_t)cqe_cnt * adapter->options.cqe_size;
 	int ret;
 
-	ret = vmlx4_memory_check_queue(driver->buf_addr,
-		(uint64_t)cqe_cnt * adapter->options.cqe_size);
+	ret = vmlx4_pin_check(ctx, driver->buf_addr, size, driver->db_addr, NULL);
+	if (ret == 0)
+		ret = vmlx4_memory_check_queue(driver->buf_addr, size);
 	if (ret < 0)
 		return ret;
 	/* No timestamps without a clock. */
@@ -105,6 +107,8 @@ cq_create(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd,
 		vmlx4_cq_release(cq);
 		return -EFAULT;
 	}
+	vmlx4_obj_pin(&cq->obj, driver.buf_addr, (uint64_t)cqe_cnt * cq->cqe_size,
+		driver.db_addr);
 	adapter->cq_table[cqn] = cq;
 	reply.cqn = cqn;
 	vmlx4_cmd_drv_out(cmd, &reply, sizeof(reply));
@@ -239,8 +243,12 @@ vmlx4_cmd_resize_cq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		/* Old libraries leave mlx4's part out; a kernel then answers EFAULT. */
 		if (vmlx4_cmd_drv_in(cmd, &driver, sizeof(driver)) < 0)
 			return -EFAULT;
-		ret = vmlx4_memory_check_queue(driver.buf_addr,
-			(uint64_t)cqe_cnt * cq->cqe_size);
+		/* The old one is given back when the new one is there. */
+		ret = vmlx4_pin_check(ctx, driver.buf_addr, (uint64_t)cqe_cnt * cq->cqe_size, 0,
+			NULL);
+		if (ret == 0)
+			ret = vmlx4_memory_check_queue(driver.buf_addr,
+				(uint64_t)cqe_cnt * cq->cqe_size);
 		if (ret < 0)
 			return ret;
 		/* The entry that hands over needs a place in the old buffer. */
@@ -253,6 +261,7 @@ vmlx4_cmd_resize_cq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		};
 		if (!vmlx4_guarded(ctx->adapter, cq_switch, &change))
 			return -EFAULT;
+		vmlx4_obj_pin(&cq->obj, driver.buf_addr, (uint64_t)cqe_cnt * cq->cqe_size, 0);
 	}
 	reply.cqe = cq->cqe_cnt - 1;
 	vmlx4_cmd_out(cmd, &reply, sizeof(reply));

@@ -219,6 +219,9 @@ flow_parse(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd, struct vmlx4_
 
 	if (request->comp_mask != 0)
 		return -EINVAL;
+	if (ctx->adapter->options.no_net_raw || (attr->type == IBV_FLOW_ATTR_SNIFFER &&
+			ctx->adapter->options.no_net_admin))
+		return -EPERM;
 	if (attr->num_of_specs <= MAX_SPECS && attr->size > attr->num_of_specs * SPEC_MAX)
 		return -EINVAL;
 	if (cmd->in_len - sizeof(*request) < attr->size)

@@ -10,9 +10,8 @@
 
 /*
  * Whether memory could be pinned is read from /proc/self/maps: nothing is
- * touched, so a program's untouched gigabytes stay untouched. The locked-memory
- * limit that a kernel applies here is left out on purpose: nothing is locked,
- * and no program is to need a privilege on this adapter.
+ * touched, so a program's untouched gigabytes stay untouched. The limit on locked
+ * memory is a matter of privileges.c.
  */
 
 struct walk {

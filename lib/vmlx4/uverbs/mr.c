@@ -27,15 +27,20 @@ access_check(uint32_t access)
 	return 0;
 }
 
+/* The card maps whole pages: both addresses have the same place in one. */
+static int
+same_place(uint64_t start, uint64_t iova)
+{
+	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
+
+	return ((start ^ iova) & in_page) != 0 ? -EINVAL : 0;
+}
+
 static int
 range_check(uint64_t start, uint64_t length, uint64_t iova, uint32_t access, bool *writable)
 {
-	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
 	int ret;
 
-	/* The card maps whole pages: both addresses have the same place in one. */
-	if ((start & in_page) != (iova & in_page))
-		return -EINVAL;
 	if (length == 0 || start + length < start || iova + length < iova)
 		return -EINVAL;
 	ret = vmlx4_memory_look(start, length, writable);
@@ -60,7 +65,11 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	pd = vmlx4_obj_find(ctx, request.pd_handle, VMLX4_PD);
 	if (pd == NULL)
 		return -EINVAL;
-	ret = access_check(request.access_flags);
+	ret = same_place(request.start, request.hca_va);
+	if (ret == 0)
+		ret = access_check(request.access_flags);
+	if (ret == 0)
+		ret = vmlx4_pin_check(ctx, request.start, request.length, 0, NULL);
 	if (ret == 0)
 		ret = range_check(request.start, request.length, request.hca_va,
 			request.access_flags, &writable);
@@ -78,6 +87,7 @@ vmlx4_cmd_reg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	mr->start = request.start;
 	mr->length = request.length;
 	mr->iova = request.hca_va;
+	vmlx4_obj_pin(&mr->obj, mr->start, mr->length, 0);
 	/* mlx4 pins for writing when it can, so that the access may be changed. */
 	mr->writable = writable;
 	adapter->mr_table[lkey >> 8] = mr;
@@ -110,28 +120,27 @@ rereg_check(struct vmlx4_context *ctx, const struct ib_uverbs_rereg_mr *request,
 		if ((request->access_flags & ACCESS_WRITES) != 0 && !mr->writable)
 			return -EPERM;
 	}
+	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) == 0)
+		return 0;
 	/* mlx4 pins the new range for the access that stands in the command. */
-	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0)
-		return range_check(request->start, request->length, request->hca_va,
+	ret = vmlx4_pin_check(ctx, request->start, request->length, 0, &mr->obj);
+	if (ret == 0)
+		ret = range_check(request->start, request->length, request->hca_va,
 			request->access_flags, writable);
-	return 0;
+	return ret;
 }
 
 /* What needs no object to be found wrong. */
 static int
 rereg_flags(const struct ib_uverbs_rereg_mr *request)
 {
-	uint64_t in_page = sysconf(_SC_PAGESIZE) - 1;
-
 	if (request->flags == 0)
 		return -EINVAL;
 	if ((request->flags & ~(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
 			IBV_REREG_MR_CHANGE_ACCESS)) != 0)
 		return -EOPNOTSUPP;
-	if ((request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 &&
-			((request->start ^ request->hca_va) & in_page) != 0)
-		return -EINVAL;
-	return 0;
+	return (request->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 ?
+		same_place(request->start, request->hca_va) : 0;
 }
 
 int
@@ -172,6 +181,7 @@ vmlx4_cmd_rereg_mr(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		mr->length = request.length;
 		mr->iova = request.hca_va;
 		mr->writable = writable;
+		vmlx4_obj_pin(&mr->obj, mr->start, mr->length, 0);
 	}
 	reply.lkey = mr->lkey;
 	reply.rkey = mr->lkey;

@@ -78,6 +78,7 @@ vmlx4_obj_free(struct vmlx4_obj *obj)
 {
 	struct vmlx4_context *ctx = obj->ctx;
 
+	vmlx4_obj_unpin(obj);
 	ctx->by_handle[obj->handle] = NULL;
 	if (obj->handle < ctx->handle_hint)
 		ctx->handle_hint = obj->handle;

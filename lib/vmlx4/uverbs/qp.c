@@ -91,7 +91,7 @@ vmlx4_max_inline_receive(const struct vmlx4_profile *profile)
 
 /* Sizes and places of the two queues, as the library and the kernel compute them. */
 static int
-qp_queues(const struct vmlx4_adapter *adapter, struct qp_request *request,
+qp_queues(struct vmlx4_context *ctx, struct qp_request *request,
 	const struct mlx4_ib_create_qp *driver, struct vmlx4_sq *sq, struct vmlx4_rq *rq)
 {
 	uint64_t sq_size, rq_size;
@@ -101,10 +101,10 @@ qp_queues(const struct vmlx4_adapter *adapter, struct qp_request *request,
 			driver->log_sq_bb_count > 31 ||
 			1u << driver->log_sq_bb_count > SQ_MAX_WQES)
 		return -EINVAL;
-	if (driver->inl_recv_sz > vmlx4_max_inline_receive(adapter->profile))
+	if (driver->inl_recv_sz > vmlx4_max_inline_receive(ctx->adapter->profile))
 		return -EINVAL;
 	ret = vmlx4_rq_size(rq, &request->max_recv_wr, &request->max_recv_sge,
-		adapter->profile);
+		ctx->adapter->profile);
 	if (ret < 0)
 		return ret;
 	rq->inline_size = driver->inl_recv_sz;
@@ -114,7 +114,9 @@ qp_queues(const struct vmlx4_adapter *adapter, struct qp_request *request,
 	sq->stride_shift = driver->log_sq_stride;
 	sq_size = (uint64_t)sq->wqe_cnt << sq->stride_shift;
 	rq_size = (uint64_t)rq->wqe_cnt << rq->stride_shift;
-	ret = vmlx4_memory_check_queue(driver->buf_addr, sq_size + rq_size);
+	ret = vmlx4_pin_check(ctx, driver->buf_addr, sq_size + rq_size, driver->db_addr, NULL);
+	if (ret == 0)
+		ret = vmlx4_memory_check_queue(driver->buf_addr, sq_size + rq_size);
 	if (ret == 0)
 		ret = vmlx4_memory_check_db(driver->db_addr, sizeof(uint32_t));
 	if (ret < 0)
@@ -145,6 +147,8 @@ qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vm
 
 	switch (request->qp_type) {
 	case IBV_QPT_RAW_PACKET:
+		if (adapter->options.no_net_raw)
+			return -EPERM;
 		break;
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
@@ -167,7 +171,7 @@ qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vm
 	if (ret == 0)
 		ret = vmlx4_cmd_drv_in(cmd, &driver, sizeof(driver));
 	if (ret == 0)
-		ret = qp_queues(adapter, request, &driver, &sq, &rq);
+		ret = qp_queues(ctx, request, &driver, &sq, &rq);
 	if (ret < 0)
 		return ret;
 	qp = qp_build(ctx, request, pd,
@@ -189,6 +193,8 @@ qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vm
 	qp->rq.cq = recv_cq;
 	qp->rq.pd = pd;
 	qp->rq.qpn = qp->qpn;
+	vmlx4_obj_pin(&qp->obj, driver.buf_addr, ((uint64_t)sq.wqe_cnt << sq.stride_shift) +
+		((uint64_t)rq.wqe_cnt << rq.stride_shift), driver.db_addr);
 	*result = qp;
 	return 0;
 }
@@ -238,6 +244,8 @@ rss_qp_create(struct vmlx4_context *ctx, const struct ib_uverbs_ex_create_qp *co
 	struct vmlx4_qp *qp;
 	int ret;
 
+	if (command->qp_type == IBV_QPT_RAW_PACKET && ctx->adapter->options.no_net_raw)
+		return -EPERM;
 	if (table == NULL || pd == NULL || command->max_recv_wr != 0 ||
 			command->max_recv_sge != 0 || command->is_srq != 0)
 		return -EINVAL;

@@ -19,8 +19,7 @@
  * sizes are checked as the kernel checks them; what is not in the tables is not
  * offered (EOPNOTSUPP), never a pretended success.
  *
- * A kernel lets only CAP_NET_RAW create RAW_PACKET QPs and flows. That is left
- * out on purpose: nothing here may need a privilege.
+ * What a kernel asks of a user is in privileges.c: nothing, unless wanted.
  */
 
 #define COMMAND_MAX (2 * 8 * 65536u + 64)

@@ -176,6 +176,18 @@ int vmlx4_memory_check_queue(uint64_t start, uint64_t length);
 /* Of a doorbell record: also aligned to its size, -EINVAL. */
 int vmlx4_memory_check_db(uint64_t start, uint64_t length);
 
+/* ---- privileges.c: does nothing without --memlock ---- */
+
+/*
+ * -ENOMEM when these pages, and the one with the doorbell record (0: none), are
+ * more than may be pinned; instead: in place of what this object has now, or NULL.
+ */
+int vmlx4_pin_check(struct vmlx4_context *ctx, uint64_t start, uint64_t length, uint64_t db,
+	const struct vmlx4_obj *instead);
+/* The object has them from now on, and gives them back when it goes. */
+void vmlx4_obj_pin(struct vmlx4_obj *obj, uint64_t start, uint64_t length, uint64_t db);
+void vmlx4_obj_unpin(struct vmlx4_obj *obj);
+
 /* ---- events.c ---- */
 
 /* A pair of event descriptors; [0] is the program's, [2] our copy of it. */

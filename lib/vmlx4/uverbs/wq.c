@@ -106,15 +106,22 @@ wq_check(const struct vmlx4_adapter *adapter, const struct ib_uverbs_ex_create_w
 	return 0;
 }
 
+static uint64_t
+wq_bytes(const struct vmlx4_rq *rq)
+{
+	return ((uint64_t)rq->wqe_cnt << rq->stride_shift) + DUMMY_SQ_BYTES;
+}
+
 /* Where libmlx4 puts the receive queue: behind the dummy SQ unless wider than it. */
 static int
-wq_memory(struct vmlx4_rq *rq, const struct mlx4_ib_create_wq *driver)
+wq_memory(struct vmlx4_context *ctx, struct vmlx4_rq *rq, const struct mlx4_ib_create_wq *driver)
 {
 	uint64_t offset = rq->stride_shift > DUMMY_SQ_SHIFT ? 0 : DUMMY_SQ_BYTES;
 	int ret;
 
-	ret = vmlx4_memory_check_queue(driver->buf_addr,
-		((uint64_t)rq->wqe_cnt << rq->stride_shift) + DUMMY_SQ_BYTES);
+	ret = vmlx4_pin_check(ctx, driver->buf_addr, wq_bytes(rq), driver->db_addr, NULL);
+	if (ret == 0)
+		ret = vmlx4_memory_check_queue(driver->buf_addr, wq_bytes(rq));
 	if (ret == 0)
 		ret = vmlx4_memory_check_db(driver->db_addr, sizeof(uint32_t));
 	rq->buf = (uint8_t *)(uintptr_t)(driver->buf_addr + offset);
@@ -179,11 +186,12 @@ vmlx4_cmd_create_wq(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 		ret = vmlx4_rq_size(&rq, &request.max_wr, &request.max_sge,
 			ctx->adapter->profile);
 	if (ret == 0)
-		ret = wq_memory(&rq, &driver);
+		ret = wq_memory(ctx, &rq, &driver);
 	if (ret == 0)
 		ret = wq_build(ctx, &request, &rq, driver.log_range_size, &wq);
 	if (ret < 0)
 		return ret;
+	vmlx4_obj_pin(&wq->obj, driver.buf_addr, wq_bytes(&rq), driver.db_addr);
 	reply.response_length = sizeof(reply);
 	reply.wq_handle = wq->obj.handle;
 	reply.max_wr = request.max_wr;

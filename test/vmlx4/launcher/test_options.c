@@ -244,6 +244,10 @@ bad_options(void **state)
 	bad("pci=0000:05:00.8", "pci", "05:00.8", "0000:05:00.0");
 	bad("step=1", "step", "\"1\"", "no value");
 	bad("deny-open=yes", "deny-open", "yes", "no value");
+	bad("no-cap=CAP_SYS_ADMIN", "no-cap", "CAP_SYS_ADMIN", "CAP_NET_RAW or CAP_NET_ADMIN");
+	bad("memlock=", "memlock", "", "number of bytes, or host");
+	bad("memlock=1k", "memlock", "1k", "number of bytes, or host");
+	bad("memlock=-1", "memlock", "-1", "number of bytes, or host");
 	bad("engine-cpu=-1", "engine-cpu", "-1", "0 to 1023");
 	bad("step engine-cpu=0", "engine-cpu", "step", "drop one");
 	bad("strict=maybe", "strict", "maybe", "strict=report");
