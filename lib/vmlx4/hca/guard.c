@@ -42,7 +42,7 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 static struct sigaction chained[SIGNALS];
 static pthread_mutex_t chained_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool installed;
+bool vmlx4_guard_is_installed;
 
 typedef int sigaction_function(int sig, const struct sigaction *act, struct sigaction *old);
 
@@ -175,7 +175,7 @@ vmlx4_guard_install(void)
 		chained[i] = before;
 		next_sigaction()(signals[i], &act, NULL);
 	}
-	installed = true;
+	__atomic_store_n(&vmlx4_guard_is_installed, true, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&chained_lock);
 }
 
@@ -184,21 +184,17 @@ vmlx4_guard_sigaction(int sig, const struct sigaction *act, struct sigaction *ol
 {
 	int i = signal_index(sig);
 	struct sigaction before;
-	bool ours;
 
-	if (i < 0)
+	if (i < 0 || !vmlx4_guard_installed())
 		return false;
 	pthread_mutex_lock(&chained_lock);
-	ours = installed;
-	if (ours) {
-		before = chained[i];
-		if (act != NULL)
-			chained[i] = *act;
-		if (old != NULL)
-			*old = before;
-	}
+	before = chained[i];
+	if (act != NULL)
+		chained[i] = *act;
+	if (old != NULL)
+		*old = before;
 	pthread_mutex_unlock(&chained_lock);
-	return ours;
+	return true;
 }
 
 /* ---- guards ---- */

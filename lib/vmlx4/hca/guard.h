@@ -21,6 +21,14 @@ struct vmlx4_adapter;
 /* Catch SIGSEGV and SIGBUS from now on; when that is so already, nothing changes. */
 void vmlx4_guard_install(void);
 
+extern bool vmlx4_guard_is_installed;
+
+__attribute__((no_sanitize("thread"))) static inline bool
+vmlx4_guard_installed(void)
+{
+	return __atomic_load_n(&vmlx4_guard_is_installed, __ATOMIC_ACQUIRE);
+}
+
 /*
  * Run a function that touches queues, records or buffers of the program. False:
  * it met memory that is gone and was left in the middle; the object that the

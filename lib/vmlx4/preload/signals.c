@@ -12,27 +12,28 @@
  * whatever order the two came.
  */
 
-VMLX4_API int
+UNWATCHED VMLX4_API int
 sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	if (__builtin_expect(sig == SIGSEGV || sig == SIGBUS, 0) &&
+	if (__builtin_expect(sig == SIGSEGV || sig == SIGBUS, 0) && vmlx4_guard_installed() &&
 			vmlx4_guard_sigaction(sig, act, old))
 		return 0;
 	return NEXT(sigaction)(sig, act, old);
 }
 
-static bool
+UNWATCHED static bool
 guarded_signal(int sig, sighandler_t handler, int flags, sighandler_t *before)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
 
-	if ((sig != SIGSEGV && sig != SIGBUS) || !vmlx4_guard_sigaction(sig, &act, &old))
+	if ((sig != SIGSEGV && sig != SIGBUS) || !vmlx4_guard_installed() ||
+			!vmlx4_guard_sigaction(sig, &act, &old))
 		return false;
 	*before = old.sa_handler;
 	return true;
 }
 
-VMLX4_API sighandler_t
+UNWATCHED VMLX4_API sighandler_t
 signal(int sig, sighandler_t handler)
 {
 	sighandler_t before;
