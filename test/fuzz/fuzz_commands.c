@@ -123,14 +123,14 @@ is_own(uint64_t word)
 
 	/* The shadow of a sanitizer, the program, a sanitizer's heap, libraries and stack. */
 	return (word >= 0x7fff8000 && word < 0x8fff7000) ||
-		(word >= 0x2008fff7000 && word < 0x10007fff8000 && word != RAW_QP) ||
+		(word >= 0x2008fff7000 && word < 0x10007fff8000) ||
 		high == 0x55 || high == 0x56 || (high >= 0x60 && high <= 0x64) ||
 		high == 0x7e || high == 0x7f;
 }
 
 /* Words that stand for addresses. */
 static void
-place(uint8_t *bytes, size_t size)
+place(uint8_t *bytes, size_t size, bool qp)
 {
 	size_t at;
 
@@ -138,7 +138,7 @@ place(uint8_t *bytes, size_t size)
 		uint64_t word;
 
 		memcpy(&word, bytes + at, 8);
-		if (word >> 32 != ARENA_MARK && !is_own(word))
+		if (word >> 32 != ARENA_MARK && (!is_own(word) || (qp && word == RAW_QP)))
 			continue;
 		word = (uintptr_t)arena + (uint32_t)word % (2 * ARENA);
 		memcpy(bytes + at, &word, 8);
@@ -167,7 +167,7 @@ command(struct input *in, int index)
 	}
 	size = (size_t)core + driver;
 	take(in, (uint8_t *)&whole + head, size);
-	place((uint8_t *)&whole + head, size);
+	place((uint8_t *)&whole + head, size, number == IB_USER_VERBS_CMD_CREATE_QP);
 	if ((mode & MODE_BAD_REPLY) != 0)
 		memcpy(&response, (uint8_t *)&whole + head, 8);
 	if ((mode & MODE_EXTENDED) != 0) {
@@ -255,7 +255,7 @@ one_step(struct input *in, int index)
 	case STEP_POKE:
 		at = (size_t)take16(in) * 8 % ARENA;
 		size = take(in, bytes, take8(in));
-		place(bytes, size);
+		place(bytes, size, false);
 		if (at + size <= ARENA && vmlx4_guard_writable(arena + at, size + 1))
 			memcpy(arena + at, bytes, size);
 		break;
