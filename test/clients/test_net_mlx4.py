@@ -408,11 +408,11 @@ def test_mtu_change(network, stock, tmp_path):
                          "--wire2=pcap:out=%s" % out], memory=1024, mbufs=8192,
                 arguments=["--max-pkt-len=9018", "--enable-scatter", "--tx-offloads=0x8000"])
     pmd.do("start")
+    pmd.do("port config mtu 1 4000")  # stays: what was sent may not be on the wire yet
     arrived = 0
     for mtu, fit in ((1500, 3), (4000, 5), (1500, 3)):
-        for port in (0, 1):
-            pmd.do("port config mtu %d %d" % (port, mtu))
-            assert pmd.info(port)["MTU"] == str(mtu)
+        pmd.do("port config mtu 0 %d" % mtu)
+        assert pmd.info(0)["MTU"] == str(mtu)
         space.run("/usr/bin/python3", endpoint.__file__, "frames", "eth0",
                   stdin="".join(frame.hex() + "\n" for frame in reversed(frames)))
         arrived += fit
