@@ -151,7 +151,7 @@ RSS = """\
 max_rwq_indirection_tables: {max_qp}
 max_rwq_indirection_table_size: 128
 rx_hash_function: 0x1
-rx_hash_fields_mask: 0xFF
+rx_hash_fields_mask: 0x{hash_fields:X}
 supported_qp:
 SUPPORT_RAW_PACKET
 """
@@ -166,7 +166,7 @@ rx_hash_fields_mask: 0x0
 CX3 = {
     "fw_ver": "2.42.5000", "part_id": 4099, "board_id": "MT_1090120019", "flags": 0x257e9c66,
     "max_qp": 393144, "max_mcast_grp": 131072, "max_mcast_qp_attach": 244,
-    "clock": CLOCK, "rss": RSS, "width": "4X (2)", "speed": "10.0 Gbps (4)",
+    "clock": CLOCK, "rss": RSS, "hash_fields": 0xff, "width": "4X (2)", "speed": "10.0 Gbps (4)",
 }
 MODELS = {
     "cx3": {},
@@ -176,8 +176,10 @@ MODELS = {
     "cx3-old-fw": {"fw_ver": "2.33.5100", "board_id": "MT_1080120023", "flags": 0x057e9c66,
                    "max_qp": 131000, "max_mcast_grp": 8192, "max_mcast_qp_attach": 248,
                    "rss": NO_RSS},
-    "cx3pro": {"part_id": 4103, "board_id": "MT_1090111019"},
-    "cx3pro-10g": {"part_id": 4103, "board_id": "MT_1200111023", "width": "1X (1)"},
+    # With the VXLAN mode of its flow tables the Pro hashes inner headers too.
+    "cx3pro": {"part_id": 4103, "board_id": "MT_1090111019", "hash_fields": 0x800000ff},
+    "cx3pro-10g": {"part_id": 4103, "board_id": "MT_1200111023", "width": "1X (1)",
+                   "hash_fields": 0x800000ff},
 }
 
 
