@@ -83,8 +83,8 @@ def test_operations(listed):
 def test_offloads(listed, testpmd):
     pmd = testpmd()
     told = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b",
-                          pmd.do("show port 0 rx_offload capabilities") +
-                          pmd.do("show port 0 tx_offload capabilities")))
+                          pmd.do("show port 0 rx_offload capabilities")
+                          + pmd.do("show port 0 tx_offload capabilities")))
     assert pmd.quit() == 0
     for feature, wanted in OFFLOADS.items():
         assert (feature in listed) == all(one in told for one in wanted), feature

@@ -45,10 +45,10 @@ def counters(pmd, port=1):
 
 
 def request(number):
-    return (Ether(dst="02:00:00:00:97:02", src="02:00:00:00:97:01") /
-            IP(src="10.97.0.1", dst="10.97.0.2", id=number) /
-            ICMP(type="echo-request", id=7, seq=number) /
-            Raw(number.to_bytes(2, "big") * (4 + number % 700)))
+    return (Ether(dst="02:00:00:00:97:02", src="02:00:00:00:97:01")
+            / IP(src="10.97.0.1", dst="10.97.0.2", id=number)
+            / ICMP(type="echo-request", id=7, seq=number)
+            / Raw(number.to_bytes(2, "big") * (4 + number % 700)))
 
 
 def check_replies(frames):

@@ -429,7 +429,8 @@ piece_of_buffers(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
 
 /* The pieces of memory that the buffers of a pool lie in: few, however many buffers. */
 static void
-pool_pieces(struct rte_mempool *mp, void (*each)(const struct mdv_range *piece, void *arg), void *arg)
+pool_pieces(struct rte_mempool *mp, void (*each)(const struct mdv_range *piece, void *arg),
+	void *arg)
 {
 	struct piece_walk walk = { .each = each, .arg = arg };
 

@@ -60,7 +60,8 @@ add_eth(struct mdv_flow_request *req, const struct rte_ether_addr *mac)
 }
 
 static struct ibv_qp *
-build_request(const struct mdv_priv *priv, const struct mdv_rule *rule, struct mdv_flow_request *req)
+build_request(const struct mdv_priv *priv, const struct mdv_rule *rule,
+	struct mdv_flow_request *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->attr.port = (uint8_t)priv->port;

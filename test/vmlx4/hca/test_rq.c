@@ -322,7 +322,8 @@ test_malformed_frames(void **state)
 		size_t length;
 	} seeds[] = {
 		{ frame_udp4, sizeof(frame_udp4) }, { frame_tcp6, sizeof(frame_tcp6) },
-		{ frame_udp6_frag, sizeof(frame_udp6_frag) }, { frame_tagged, sizeof(frame_tagged) },
+		{ frame_udp6_frag, sizeof(frame_udp6_frag) },
+		{ frame_tagged, sizeof(frame_tagged) },
 		{ frame_vxlan4, sizeof(frame_vxlan4) }, { frame_vxlan6, sizeof(frame_vxlan6) },
 		{ frame_tcp4_options, sizeof(frame_tcp4_options) },
 	};
