@@ -50,7 +50,8 @@ fuzz()
 	echo "fuzzing: $target"
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$dir/test/fuzz/fuzz_$target" \
 		-max_len=4096 -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 \
-		-artifact_prefix="$dir/found/$target-" "$@" "test/fuzz/corpus/$target" > "$dir/logs/fuzz-$target.log" 2>&1 || {
+		-artifact_prefix="$dir/found/$target-" "$@" "test/fuzz/corpus/$target" \
+		> "$dir/logs/fuzz-$target.log" 2>&1 || {
 		tail -n 60 "$dir/logs/fuzz-$target.log"
 		die "$target found something; the input is in $dir/found/"
 	}

@@ -102,9 +102,9 @@ def capture(network, tmp_path):
 def test_replay(testpmd, capture, tmp_path, driver):
     pmd = testpmd(driver=driver, options=["--wire1=pcap:in=%s" % (tmp_path / "in.pcap"),
                                           "--wire2=pcap:out=%s" % (tmp_path / "out.pcap")])
-    # What finds no room in the send queue waits, for up to a second.
+    # What finds no room in the send queue waits, for up to ten seconds.
     pmd.do("set fwd io retry")
-    pmd.do("set burst tx delay 100 retry 10000")
+    pmd.do("set burst tx delay 100 retry 100000")
     pmd.do("start")
     wait_until(lambda: pmd.stats(1)["TX-packets"] >= len(capture),
                lambda: pmd.do("show port stats all"), timeout=60)

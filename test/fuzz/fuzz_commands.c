@@ -54,7 +54,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	setenv(VMLX4_OPTIONS_ENV, "step ports=2 strict=report profile=cx3pro ib=2", 1);
 	/* In front of everything: the adapter reads the list of mappings up to it. */
 	verbose = getenv("FUZZ_VERBOSE") != NULL;
-	arena = mmap((void *)(uintptr_t)0x10000000, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	arena = mmap((void *)(uintptr_t)0x10000000, ARENA, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	adapter = vmlx4_adapter_require();
 	if (arena == MAP_FAILED || adapter == NULL)
 		return -1;

@@ -140,37 +140,38 @@ TCP4 = bytes.fromhex("0002c91122300211223344558100000508004500002834560000400600
                      "0a0000010a000002138800500000000100000002501020000000000000")
 
 COMMANDS = {
-    "send": alloc_pd() + create_cq() + create_qp() + reg_mr() + to_rts(2) +
-    poke(DATA, UDP) + send_wqe(0, pointer(60)) + send_wqe(1, pointer(0)) +
-    send_wqe(2, struct.pack(">I", 0x80000014) + bytes(20) + bytes(8)) +
-    doorbell(SEND, 0x200) + RUN + modify_qp(2, SQD) + modify_qp(2, RTS) + modify_qp(2, ERR) +
-    RUN + modify_qp(2, 0) + destroy(27, 2) + destroy(20, 1),
-    "receive": alloc_pd() + create_cq() + create_wq() + create_wq(buf=0x9000, db=0x3028) +
-    reg_mr() + create_table(2) + create_rss_qp(5) + create_flow(6, 1) +
-    create_flow(6, 0, (ETH, IPV4, TCP), 5) + modify_wq(2, 1) + modify_qp(6, INIT, 1) +
-    modify_qp(6, RTR) + poke(WQ_BUF + 64, pointer(2048)) + poke(WQ_DB, struct.pack(">I", 1)) +
-    frame(0, UDP) + frame(0, TCP4) + RUN + modify_wq(2, 2) + destroy(51, 7, True) +
-    destroy(56, 5, True),
-    "queries": command(1, bytes(8)) + command(1, bytes(8), mode=EX | DRV_REPLY) +
-    command(2, struct.pack("<QB7x", 0, 1)) + command(2, struct.pack("<QB7x", 0, 2)) +
-    alloc_pd() + create_cq() + create_qp() + command(25, struct.pack("<QII", 0, 2, 1)) +
-    command(0, bytes(8)) + command(30, bytes(32)) + command(5, bytes(56)) + command(32, bytes(32)),
-    "resize": alloc_pd() + command(17, bytes(8)) + create_cq() +
-    command(19, struct.pack("<QII", 0, 2, 63), struct.pack("<Q", arena(0x1000))) +
-    command(57, struct.pack("<IIHHI", 2, 1, 8, 16, 0), mode=EX | NO_REPLY) +
-    command(18, struct.pack("<QIIiIII", 5, 31, 1, -1, 0, 1, 0),
-            struct.pack("<QQ", arena(0x2000), arena(0x3008)), EX | DRV_REPLY) +
-    doorbell(ARM, 0x100) + RUN + destroy(20, 2),
-    "memory": alloc_pd() + alloc_pd() + reg_mr(access=3) +
-    command(11, struct.pack("<QIIQQQII", 0, 2, 7, arena(DATA), 4096, arena(DATA), 1, 1)) +
-    page(0x90) + reg_mr() + page(0x10) + page(0x51) + reg_mr() +
-    command(13, struct.pack("<II", 2, 0), mode=NO_REPLY) +
-    command(4, struct.pack("<II", 0, 0), mode=NO_REPLY),
-    "gone": alloc_pd() + create_cq() + create_qp() + reg_mr() + to_rts(2) +
-    send_wqe(0, pointer(60)) + page(0x90) + page(0x80) + doorbell(SEND, 0x200) + RUN +
-    page(0x84) + RUN + modify_qp(2, ERR) + page(0x83) + RUN + destroy(27, 2),
-    "two-files": alloc_pd() + file(1) + alloc_pd() + create_cq() + file(0) + destroy(20, 1) +
-    file(2) + alloc_pd() + file(3) + RUN,
+    "send": alloc_pd() + create_cq() + create_qp() + reg_mr() + to_rts(2)
+    + poke(DATA, UDP) + send_wqe(0, pointer(60)) + send_wqe(1, pointer(0))
+    + send_wqe(2, struct.pack(">I", 0x80000014) + bytes(20) + bytes(8))
+    + doorbell(SEND, 0x200) + RUN + modify_qp(2, SQD) + modify_qp(2, RTS) + modify_qp(2, ERR)
+    + RUN + modify_qp(2, 0) + destroy(27, 2) + destroy(20, 1),
+    "receive": alloc_pd() + create_cq() + create_wq() + create_wq(buf=0x9000, db=0x3028)
+    + reg_mr() + create_table(2) + create_rss_qp(5) + create_flow(6, 1)
+    + create_flow(6, 0, (ETH, IPV4, TCP), 5) + modify_wq(2, 1) + modify_qp(6, INIT, 1)
+    + modify_qp(6, RTR) + poke(WQ_BUF + 64, pointer(2048)) + poke(WQ_DB, struct.pack(">I", 1))
+    + frame(0, UDP) + frame(0, TCP4) + RUN + modify_wq(2, 2) + destroy(51, 7, True)
+    + destroy(56, 5, True),
+    "queries": command(1, bytes(8)) + command(1, bytes(8), mode=EX | DRV_REPLY)
+    + command(2, struct.pack("<QB7x", 0, 1)) + command(2, struct.pack("<QB7x", 0, 2))
+    + alloc_pd() + create_cq() + create_qp() + command(25, struct.pack("<QII", 0, 2, 1))
+    + command(0, bytes(8)) + command(30, bytes(32)) + command(5, bytes(56))
+    + command(32, bytes(32)),
+    "resize": alloc_pd() + command(17, bytes(8)) + create_cq()
+    + command(19, struct.pack("<QII", 0, 2, 63), struct.pack("<Q", arena(0x1000)))
+    + command(57, struct.pack("<IIHHI", 2, 1, 8, 16, 0), mode=EX | NO_REPLY)
+    + command(18, struct.pack("<QIIiIII", 5, 31, 1, -1, 0, 1, 0),
+              struct.pack("<QQ", arena(0x2000), arena(0x3008)), EX | DRV_REPLY)
+    + doorbell(ARM, 0x100) + RUN + destroy(20, 2),
+    "memory": alloc_pd() + alloc_pd() + reg_mr(access=3)
+    + command(11, struct.pack("<QIIQQQII", 0, 2, 7, arena(DATA), 4096, arena(DATA), 1, 1))
+    + page(0x90) + reg_mr() + page(0x10) + page(0x51) + reg_mr()
+    + command(13, struct.pack("<II", 2, 0), mode=NO_REPLY)
+    + command(4, struct.pack("<II", 0, 0), mode=NO_REPLY),
+    "gone": alloc_pd() + create_cq() + create_qp() + reg_mr() + to_rts(2)
+    + send_wqe(0, pointer(60)) + page(0x90) + page(0x80) + doorbell(SEND, 0x200) + RUN
+    + page(0x84) + RUN + modify_qp(2, ERR) + page(0x83) + RUN + destroy(27, 2),
+    "two-files": alloc_pd() + file(1) + alloc_pd() + create_cq() + file(0) + destroy(20, 1)
+    + file(2) + alloc_pd() + file(3) + RUN,
 }
 
 
@@ -192,8 +193,8 @@ WQES = {
                  segment(100, 50)), entry(0x0a, 2, 2, segment(1514, 4096)), entry(0, 1, 0xe)),
     "inline": wqe(0, 6, entry(0x0a, 3, 0xe, struct.pack(">I", 0x8000001c), bytes(28)),
                   entry(0x0a, 2, 0xe, struct.pack(">I", 0x80000000) + bytes(12))),
-    "lso": wqe(0, 6, entry(0x4e, 6, 0x3e, struct.pack(">I", 1000 << 16 | 54) +
-               UDP[:12] + bytes.fromhex("080045000028000040004006") + bytes(26) + bytes(10),
+    "lso": wqe(0, 6, entry(0x4e, 6, 0x3e, struct.pack(">I", 1000 << 16 | 54)
+               + UDP[:12] + bytes.fromhex("080045000028000040004006") + bytes(26) + bytes(10),
                segment(4000, 0))),
     "vlan": wqe(0x10, 6, entry(0x0a, 0x00054002, 0xe, segment(60, 0)),
                 entry(0x0a, 0x00058002, 0xe, segment(60, 0)),
@@ -210,7 +211,8 @@ def frames(fields, *all_frames):
         for data in all_frames)
 
 
-IPV6 = bytes.fromhex("0002c911223002112233445586dd6000000000142c40") + bytes(15) + b"" +     bytes(15) + b"" + bytes.fromhex("0600000100000001") + bytes(20)
+IPV6 = (bytes.fromhex("0002c911223002112233445586dd6000000000142c40") + bytes(30)
+        + bytes.fromhex("0600000100000001") + bytes(20))
 VXLAN = UDP[:36] + bytes.fromhex("12b512b5002e00000800000000000a00") + UDP
 FRAMES = {
     "udp": frames(0x3f, UDP),

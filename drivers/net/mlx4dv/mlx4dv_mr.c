@@ -595,7 +595,6 @@ mdv_mr_fini(struct mdv_priv *priv)
 		mr_free(priv, TAILQ_FIRST(&priv->mr.mrs));
 	free(priv->mr.maps);
 	priv->mr.maps = NULL;
-	priv->mr.n = 0;
-	priv->mr.room = 0;
+	priv->mr.n = priv->mr.room = 0;
 	table_changed(&priv->mr);
 }

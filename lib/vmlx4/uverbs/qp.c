@@ -132,24 +132,13 @@ qp_queues(struct vmlx4_context *ctx, struct qp_request *request,
 	return 0;
 }
 
+/* 0: the type is one that the adapter has. */
 static int
-qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vmlx4_cmd *cmd,
-	struct vmlx4_qp **result)
+qp_type_check(const struct vmlx4_adapter *adapter, uint8_t type)
 {
-	struct vmlx4_adapter *adapter = ctx->adapter;
-	struct vmlx4_pd *pd = vmlx4_obj_find(ctx, request->pd_handle, VMLX4_PD);
-	struct mlx4_ib_create_qp driver;
-	struct vmlx4_cq *send_cq, *recv_cq;
-	struct vmlx4_sq sq = { 0 };
-	struct vmlx4_rq rq = { 0 };
-	struct vmlx4_qp *qp;
-	int ret;
-
-	switch (request->qp_type) {
+	switch (type) {
 	case IBV_QPT_RAW_PACKET:
-		if (adapter->options.no_net_raw)
-			return -EPERM;
-		break;
+		return adapter->options.no_net_raw ? -EPERM : 0;
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_UD:
@@ -161,6 +150,23 @@ qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vm
 	default:
 		return -EINVAL;
 	}
+}
+
+static int
+qp_create(struct vmlx4_context *ctx, struct qp_request *request, const struct vmlx4_cmd *cmd,
+	struct vmlx4_qp **result)
+{
+	struct vmlx4_adapter *adapter = ctx->adapter;
+	struct vmlx4_pd *pd = vmlx4_obj_find(ctx, request->pd_handle, VMLX4_PD);
+	struct mlx4_ib_create_qp driver;
+	struct vmlx4_cq *send_cq, *recv_cq;
+	struct vmlx4_sq sq = { 0 };
+	struct vmlx4_rq rq = { 0 };
+	struct vmlx4_qp *qp;
+	int ret = qp_type_check(adapter, request->qp_type);
+
+	if (ret < 0)
+		return ret;
 	/* No SRQ exists that the handle could name. */
 	if (pd == NULL || request->is_srq != 0)
 		return -EINVAL;

@@ -53,7 +53,7 @@ check_counted(const char *rule, int most)
 
 	CHECK(violations_of != NULL && violations != NULL);
 	CHECK_EQ(violations_of(rule), violations() != 0 ? most : 0);
-	CHECK_EQ(violations_of("lke"), -EINVAL);
+	CHECK_EQ(violations_of("no-such-rule"), -EINVAL);
 	CHECK_EQ(violations_of(NULL), -EINVAL);
 }
 

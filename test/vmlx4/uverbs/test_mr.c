@@ -176,7 +176,13 @@ test_rereg_combinations(void **state)
 
 	for (good.flags = 1; good.flags < 8; good.flags++)
 		assert_int_equal(rereg_raw(device, &good), 0);
-#define REFUSES(what, change, error) do { 	bad = good; 	bad.flags = what; 	change; 	assert_int_equal(rereg_raw(device, &bad), error); } while (0)
+#define REFUSES(what, change, error)                                    \
+	do {                                                            \
+		bad = good;                                             \
+		bad.flags = what;                                       \
+		change;                                                 \
+		assert_int_equal(rereg_raw(device, &bad), error);       \
+	} while (0)
 	REFUSES(0, , EINVAL);
 	REFUSES(8, , EOPNOTSUPP);
 	REFUSES(IBV_REREG_MR_CHANGE_PD, bad.mr_handle = 4711, ENOENT);
