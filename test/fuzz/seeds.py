@@ -211,7 +211,8 @@ def frames(fields, *all_frames):
         for data in all_frames)
 
 
-IPV6 = (bytes.fromhex("0002c911223002112233445586dd6000000000142c40") + bytes(30)
+IPV6 = (bytes.fromhex("0002c911223002112233445586dd6000000000142c40")
+        + bytes(15) + b"\x01" + bytes(15) + b"\x02"
         + bytes.fromhex("0600000100000001") + bytes(20))
 VXLAN = UDP[:36] + bytes.fromhex("12b512b5002e00000800000000000a00") + UDP
 FRAMES = {
