@@ -3,6 +3,7 @@
 is one item here, in a process of its own, on a stepped adapter under the
 contract checker."""
 
+import os
 import subprocess
 
 import pytest
@@ -74,9 +75,11 @@ def test_a_function_has_no_clock(vmlx4):
     run(vmlx4, "rx_timestamps_are_not_offered_without_a_clock", "--profile=cx3-vf")
 
 
-def test_all_in_one_process(vmlx4):
-    """Nothing that a test leaves behind disturbs the next one."""
-    names = [name for name in NAMES if name not in OPTIONS]
+def test_many_in_one_process(vmlx4):
+    """Nothing that a test leaves behind disturbs the next one: every fourth of them,
+    as all would take minutes; ALL=1 takes them all."""
+    names = [name for name in NAMES[::1 if os.environ.get("ALL") else 4]
+             if name not in OPTIONS]
     done = vmlx4(PROGRAM, *names, options=["--step"], timeout=1200).ok()
     assert [line for line in done.stdout.splitlines() if line.startswith("ok ")] == \
         ["ok %s" % name for name in names]
