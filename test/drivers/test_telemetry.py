@@ -17,6 +17,7 @@ def ask(testpmd, tmp_path):
     pmd = testpmd(telemetry=prefix, rxq=2, txq=2)
     pmd.do("start tx_first")
     pmd.do("stop")
+    pmd.drain()
 
     def question(path):
         done = subprocess.run([CLIENT, "-f", prefix], input=path + "\nquit\n", text=True,

@@ -129,10 +129,10 @@ def test_stepped(installed, tmp_path, how, sanitizer):
 @pytest.mark.parametrize("how", ["linked", "preloaded"])
 def test_valgrind(installed, tmp_path, how):
     reflect(installed, how, "none", tmp_path / "out.pcap",
-            ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full",
+            ["valgrind", "-q", "--fair-sched=yes", "--error-exitcode=9", "--leak-check=full",
              "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"])
     if how == "linked":
-        assert run(["valgrind", "-q", "--error-exitcode=9", installed.folder / "none" / "unit"],
+        assert run(["valgrind", "-q", "--fair-sched=yes", "--error-exitcode=9", installed.folder / "none" / "unit"],
                    tmp_path) == "ok\n"
 
 
