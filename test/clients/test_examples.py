@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -84,6 +85,10 @@ def leave(console):
 
 
 def violations(path):
+    """The counters are there once the program has ended, which its launcher may do first."""
+    deadline = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     return json.loads(path.read_text())["violations_by_rule"]
 
 
