@@ -23,6 +23,8 @@ NAMES = subprocess.run([PROGRAM, "--list"], stdout=subprocess.PIPE, text=True, t
 OPTIONS = {
     # Pulling one cable must concern one port.
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
+    # A virtual function has no clock.
+    "rx_timestamps_are_not_offered_without_a_clock": ["--profile=cx3-vf"],
 }
 
 
@@ -69,10 +71,6 @@ def test_adapter_of_one_port(vmlx4, tmp_path, name):
 ])
 def test_other_cards(vmlx4, name, options):
     run(vmlx4, name, *options)
-
-
-def test_a_function_has_no_clock(vmlx4):
-    run(vmlx4, "rx_timestamps_are_not_offered_without_a_clock", "--profile=cx3-vf")
 
 
 def test_many_in_one_process(vmlx4):

@@ -24,7 +24,7 @@ state_name(uint32_t state)
 }
 
 void
-mdv_show_device(const struct mdv_priv *priv, struct mdv_shown *to)
+mdv_show_device(struct mdv_priv *priv, struct mdv_shown *to)
 {
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
@@ -103,7 +103,7 @@ mdv_show_memory(struct mdv_priv *priv, struct mdv_shown *to)
 }
 
 void
-mdv_show_flows(const struct mdv_priv *priv, struct mdv_shown *to)
+mdv_show_flows(struct mdv_priv *priv, struct mdv_shown *to)
 {
 	uint64_t rules, installed, own = 0;
 	const struct mdv_rule *rule;

@@ -17,11 +17,11 @@ struct mdv_shown {
 	void (*number)(struct mdv_shown *to, const char *name, uint64_t value);
 };
 
-void mdv_show_device(const struct mdv_priv *priv, struct mdv_shown *to);
+void mdv_show_device(struct mdv_priv *priv, struct mdv_shown *to);
 void mdv_show_rxq(const struct mdv_rxq *rxq, struct mdv_shown *to);
 void mdv_show_txq(const struct mdv_txq *txq, struct mdv_shown *to);
 void mdv_show_memory(struct mdv_priv *priv, struct mdv_shown *to);
-void mdv_show_flows(const struct mdv_priv *priv, struct mdv_shown *to);
+void mdv_show_flows(struct mdv_priv *priv, struct mdv_shown *to);
 
 /* mlx4dv_flow.c: how many rules, and how many of them are in the adapter */
 void mdv_flow_count(const struct mdv_priv *priv, uint64_t *rules, uint64_t *installed);

@@ -72,45 +72,38 @@ handle_list(const char *cmd, const char *params, struct rte_tel_data *data)
 }
 
 static int
-handle_device(const char *cmd, const char *params, struct rte_tel_data *data)
+show_port(const char *params, struct rte_tel_data *data,
+	void (*show)(struct mdv_priv *priv, struct mdv_shown *to))
 {
 	struct to_dict to = { { dict_text, dict_number }, data };
 	struct rte_eth_dev *dev = parse(params, NULL);
 
-	RTE_SET_USED(cmd);
 	if (dev == NULL)
 		return -EINVAL;
 	rte_tel_data_start_dict(data);
-	mdv_show_device(mdv_priv(dev), &to.shown);
+	show(mdv_priv(dev), &to.shown);
 	return 0;
+}
+
+static int
+handle_device(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	RTE_SET_USED(cmd);
+	return show_port(params, data, mdv_show_device);
 }
 
 static int
 handle_memory(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	struct to_dict to = { { dict_text, dict_number }, data };
-	struct rte_eth_dev *dev = parse(params, NULL);
-
 	RTE_SET_USED(cmd);
-	if (dev == NULL)
-		return -EINVAL;
-	rte_tel_data_start_dict(data);
-	mdv_show_memory(mdv_priv(dev), &to.shown);
-	return 0;
+	return show_port(params, data, mdv_show_memory);
 }
 
 static int
 handle_flows(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	struct to_dict to = { { dict_text, dict_number }, data };
-	struct rte_eth_dev *dev = parse(params, NULL);
-
 	RTE_SET_USED(cmd);
-	if (dev == NULL)
-		return -EINVAL;
-	rte_tel_data_start_dict(data);
-	mdv_show_flows(mdv_priv(dev), &to.shown);
-	return 0;
+	return show_port(params, data, mdv_show_flows);
 }
 
 static int
