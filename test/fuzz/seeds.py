@@ -236,6 +236,8 @@ OPTIONS = {
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: seeds.py FOLDER: write the seeds of each target there")
     folder = pathlib.Path(sys.argv[1])
     for target, inputs in (("commands", COMMANDS), ("wqe", WQES), ("frame", FRAMES),
                            ("options", OPTIONS)):
