@@ -132,7 +132,8 @@ def test_valgrind(installed, tmp_path, how):
             ["valgrind", "-q", "--fair-sched=yes", "--error-exitcode=9", "--leak-check=full",
              "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"])
     if how == "linked":
-        assert run(["valgrind", "-q", "--fair-sched=yes", "--error-exitcode=9", installed.folder / "none" / "unit"],
+        assert run(["valgrind", "-q", "--fair-sched=yes", "--error-exitcode=9",
+                    installed.folder / "none" / "unit"],
                    tmp_path) == "ok\n"
 
 
