@@ -340,8 +340,8 @@ void mdv_mr_fini(struct mdv_priv *priv);
 void mdv_mr_count(struct mdv_priv *priv, uint64_t *regions, uint64_t *bytes);
 /* Register every pool that packets can come from. */
 void mdv_mr_register_known(struct mdv_priv *priv);
-/* Register the pool of an RX queue. */
-int mdv_mr_rx_setup(struct mdv_rxq *rxq);
+/* Register a pool of an RX queue. */
+int mdv_mr_rx_setup(struct mdv_rxq *rxq, struct rte_mempool *mp);
 /* The region of [addr, addr + length), memory of the pool mp. */
 int mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool *mp,
 	const struct mdv_range *whole, struct mdv_mr_entry *entry);

@@ -265,6 +265,9 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		priv->caps.max_table);
 	info->hash_key_size = MDV_RSS_KEY_LEN;
 	info->flow_type_rss_offloads = mdv_rss_offloads();
+	info->rx_seg_capa = (struct rte_eth_rxseg_capa){
+		.multi_pools = 1, .offset_allowed = 1, .max_nseg = MDV_RX_MAX_SGE,
+	};
 	info->default_rxconf.rx_drop_en = 1; /* an empty queue never holds up another */
 	info->rx_desc_lim = (struct rte_eth_desc_lim){
 		.nb_max = (uint16_t)RTE_MIN(priv->caps.max_qp_wr, UINT16_MAX),

@@ -460,14 +460,14 @@ register_piece(const struct mdv_range *piece, void *arg)
 
 /* All of an RX pool, or no queue: a buffer that cannot be posted serves nobody. */
 int
-mdv_mr_rx_setup(struct mdv_rxq *rxq)
+mdv_mr_rx_setup(struct mdv_rxq *rxq, struct rte_mempool *mp)
 {
 	struct pool_walk walk = { .priv = rxq->priv };
 
-	pool_pieces(rxq->mp, register_piece, &walk);
+	pool_pieces(mp, register_piece, &walk);
 	if (walk.ret != 0)
 		MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot register pool %s with the adapter: "
-			 "%s%s", rxq->idx, rxq->mp->name, strerror(-walk.ret),
+			 "%s%s", rxq->idx, mp->name, strerror(-walk.ret),
 			 walk.ret == -ENOMEM || walk.ret == -EPERM ?
 			 "; raise RLIMIT_MEMLOCK (ulimit -l unlimited)" : "");
 	return walk.ret;

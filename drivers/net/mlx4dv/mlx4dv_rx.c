@@ -170,6 +170,7 @@ mdv_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		[MDV_RX_OFFLOADS] = rx_receive_offloads,
 		[MDV_RX_FULL] = rx_receive_full,
 		[MDV_RX_SCATTERED] = mdv_rx_receive_scattered,
+		[MDV_RX_SPLIT] = mdv_rx_receive_split,
 	};
 	struct mdv_rxq *rxq = queue;
 
@@ -182,7 +183,9 @@ mdv_rx_select(struct mdv_rxq *rxq)
 {
 	enum mdv_rx_way way = MDV_RX_PLAIN;
 
-	if (rxq->sges_n != 0)
+	if (rxq->split != NULL)
+		way = MDV_RX_SPLIT;
+	else if (rxq->sges_n != 0)
 		way = MDV_RX_SCATTERED;
 	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0 ||
 		 rxq->vlan_ids != NULL)

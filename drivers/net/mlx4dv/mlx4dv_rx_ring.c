@@ -38,31 +38,43 @@ rx_set_near(struct mdv_rxq *rxq, const struct mdv_mr_entry *mr)
 	rxq->near_span = mr->end - mr->start - size;
 }
 
-/* The region of a buffer, looked up and remembered. */
-static uint32_t
-rx_lkey(struct mdv_rxq *rxq, const struct rte_mbuf *m)
+uint32_t
+mdv_rx_find_key(struct mdv_priv *priv, struct rte_mempool *mp, struct mdv_mr_entry *mr,
+	const struct rte_mbuf *m)
 {
 	uintptr_t start = (uintptr_t)m->buf_addr;
 	struct mdv_mr_entry found;
 	unsigned int i;
 
 	for (i = 0; i < MDV_MR_CACHE; i++)
-		if (start >= rxq->mr[i].start && start + m->buf_len <= rxq->mr[i].end)
+		if (start >= mr[i].start && start + m->buf_len <= mr[i].end)
 			break;
-	if (i == 0)
-		return rxq->mr[0].lkey;
 	if (i < MDV_MR_CACHE) {
-		found = rxq->mr[i];
+		found = mr[i];
 	} else {
 		/* The pool was registered at set-up: a lookup, no verbs call. */
-		if (mdv_mr_get(rxq->priv, start, m->buf_len, rxq->mp, &found) != 0)
+		if (mdv_mr_get(priv, start, m->buf_len, mp, &found) != 0)
 			return MDV_LKEY_NONE;
 		i = MDV_MR_CACHE - 1;
 	}
-	memmove(&rxq->mr[1], &rxq->mr[0], i * sizeof(rxq->mr[0]));
-	rxq->mr[0] = found;
-	rx_set_near(rxq, &found);
+	memmove(&mr[1], &mr[0], i * sizeof(mr[0]));
+	mr[0] = found;
 	return found.lkey;
+}
+
+/* The region of a buffer, looked up and remembered. */
+static uint32_t
+rx_lkey(struct mdv_rxq *rxq, const struct rte_mbuf *m)
+{
+	uintptr_t start = (uintptr_t)m->buf_addr;
+	uint32_t lkey;
+
+	if (start >= rxq->mr[0].start && start + m->buf_len <= rxq->mr[0].end)
+		return rxq->mr[0].lkey;
+	lkey = mdv_rx_find_key(rxq->priv, rxq->mp, rxq->mr, m);
+	if (lkey != MDV_LKEY_NONE)
+		rx_set_near(rxq, &rxq->mr[0]);
+	return lkey;
 }
 
 bool
@@ -80,8 +92,8 @@ mdv_rx_attach_other(struct mdv_rxq *rxq, struct dvq_data_seg *seg, const struct 
 
 /* ---- rings ---- */
 
-int
-mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+static int
+rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 {
 	struct dvq_rq *rq = &ring->rq;
 	uint32_t nb_segs = 1u << rxq->sges_n;
@@ -113,6 +125,17 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
 			dvq_rq_terminate(seg + 1);
 	}
+	return 0;
+}
+
+int
+mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
+{
+	struct dvq_rq *rq = &ring->rq;
+	int ret = rxq->split != NULL ? mdv_rx_split_fill(rxq, ring) : rx_ring_fill(rxq, ring);
+
+	if (ret != 0)
+		return ret;
 	ring->wqn = ring->wq->wq_num;
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;
@@ -128,6 +151,10 @@ mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 
 	if (ring->elts == NULL)
 		return;
+	if (rxq->split != NULL) {
+		mdv_rx_split_drain(rxq, ring);
+		return;
+	}
 	/* They are as they came from the pool: fields are set at delivery. */
 	for (i = 0; i < n; i++) {
 		if (ring->elts[i] != NULL)

@@ -25,7 +25,7 @@ mdv_rx_offloads(const struct mdv_priv *priv)
 {
 	uint64_t offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH |
 		RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_QINQ_STRIP |
-		RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+		RTE_ETH_RX_OFFLOAD_VLAN_FILTER | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT;
 
 	if (priv->caps.keep_crc)
 		offloads |= RTE_ETH_RX_OFFLOAD_KEEP_CRC;
@@ -44,9 +44,9 @@ buffer_size(struct rte_mempool *mp)
 	return (uint32_t)rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;
 }
 
-/* log2 of the segments that a frame of the MTU needs, or -EINVAL. */
+/* Segments that a WQE needs for frames of the MTU, or -EINVAL. */
 static int
-segments_log2(const struct mdv_rxq *rxq, uint16_t mtu)
+count_segments(const struct mdv_rxq *rxq, uint16_t mtu)
 {
 	bool scatter = (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 	uint32_t frame = (uint32_t)mtu + MDV_FRAME_OVERHEAD;
@@ -54,12 +54,14 @@ segments_log2(const struct mdv_rxq *rxq, uint16_t mtu)
 	uint32_t size = buffer_size(rxq->mp);
 	uint32_t n = 1;
 
+	if (rxq->split != NULL)
+		return mdv_rx_split_segments(rxq, frame);
 	/* Only the first segment has headroom. */
 	if (frame > size)
 		n += (frame - size + room - 1) / room;
 	n = rte_align32pow2(n);
 	if (n == 1 || (scatter && n <= MDV_RX_MAX_SGE))
-		return (int)rte_log2_u32(n);
+		return (int)n;
 	if (scatter)
 		MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit "
 			 "%u buffers of %u bytes of pool %s: use larger buffers or a smaller MTU",
@@ -78,19 +80,19 @@ mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	struct mdv_rxq *rxq;
 	uint16_t i;
-	int log2;
+	int n, posted;
 
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		rxq = dev->data->rx_queues[i];
 		if (rxq == NULL)
 			continue;
-		log2 = segments_log2(rxq, mtu);
-		if (log2 < 0)
-			return log2;
-		if (rxq->nb_rings != 0 && log2 > rxq->sges_n) {
-			MDV_PLOG(rxq->priv, ERR, "MTU %u takes %u buffers per frame where RX queue "
-				 "%u was started with %u: stop the port first", mtu, 1u << log2, i,
-				 1u << rxq->sges_n);
+		n = count_segments(rxq, mtu);
+		if (n < 0)
+			return n;
+		posted = rxq->split != NULL ? mdv_rx_split_posted(rxq) : 1 << rxq->sges_n;
+		if (rxq->nb_rings != 0 && n > posted) {
+			MDV_PLOG(rxq->priv, ERR, "MTU %u takes %d buffers per frame where RX queue "
+				 "%u was started with %d: stop the port first", mtu, n, i, posted);
 			return -EBUSY;
 		}
 	}
@@ -103,7 +105,8 @@ static void
 set_rearm(struct mdv_rxq *rxq)
 {
 	struct rte_mbuf m = {
-		.data_off = RTE_PKTMBUF_HEADROOM,
+		.data_off = rxq->split != NULL ? mdv_rx_split_headroom(rxq) :
+			RTE_PKTMBUF_HEADROOM,
 		.nb_segs = 1,
 		.port = rxq->port_id,
 	};
@@ -164,6 +167,23 @@ set_offloads(struct mdv_rxq *rxq)
 	set_vlan_filter(rxq, offloads);
 }
 
+/* What depends on where buffers come from. */
+static int
+finish_setup(struct mdv_rxq *rxq, uint16_t mtu)
+{
+	int ret;
+
+	set_rearm(rxq);
+	if ((rte_pktmbuf_priv_flags(rxq->mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0)
+		rxq->ol_flags = RTE_MBUF_F_EXTERNAL;
+	ret = count_segments(rxq, mtu);
+	if (ret >= 0)
+		ret = set_timestamps(rxq);
+	if (ret < 0)
+		return ret;
+	return rxq->split != NULL ? mdv_rx_split_register(rxq) : mdv_mr_rx_setup(rxq, rxq->mp);
+}
+
 int
 mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigned int socket,
 	const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
@@ -181,15 +201,11 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	rxq->conf.offloads = offloads;
 	rxq->nb_desc_conf = (uint16_t)rte_align32pow2(RTE_MAX(desc, MDV_MIN_DESC));
 	set_offloads(rxq);
-	set_rearm(rxq);
-	if ((rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0)
-		rxq->ol_flags = RTE_MBUF_F_EXTERNAL;
 	dev->data->rx_queues[idx] = rxq;
-	ret = segments_log2(rxq, dev->data->mtu);
-	if (ret >= 0)
-		ret = set_timestamps(rxq);
-	if (ret >= 0)
-		ret = mdv_mr_rx_setup(rxq);
+	/* ethdev sees to it that there is a pool or a list of segments. */
+	ret = conf->rx_nseg != 0 ? mdv_rx_split_setup(rxq) : 0;
+	if (ret == 0)
+		ret = finish_setup(rxq, dev->data->mtu);
 	if (ret != 0)
 		mdv_rx_queue_release(dev, idx);
 	return ret;
@@ -249,15 +265,17 @@ prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_
 {
 	struct mdv_priv *priv = rxq->priv;
 	uint32_t cqes;
-	int log2;
+	int n;
 
 	rxq->nb_rings = count_rings(entries, nb_queues, rxq->idx);
 	if (rxq->nb_rings == 0)
 		return 0;
-	log2 = segments_log2(rxq, mtu);
-	if (log2 < 0)
-		return log2;
-	rxq->sges_n = (uint8_t)log2;
+	n = count_segments(rxq, mtu);
+	if (n < 0)
+		return n;
+	rxq->sges_n = (uint8_t)rte_log2_u32(rte_align32pow2((uint32_t)n));
+	if (rxq->split != NULL)
+		mdv_rx_split_start(rxq, (uint16_t)n);
 	rxq->nb_desc = ring_size(rxq);
 	rxq->rings = mdv_zalloc(priv, "RX rings", rxq->nb_rings * sizeof(*rxq->rings),
 		rxq->socket);
@@ -473,6 +491,7 @@ mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 		return;
 	stop_queue(rxq);
 	dev->data->rx_queues[idx] = NULL;
+	mdv_rx_split_free(rxq);
 	rte_free(rxq);
 }
 
@@ -484,7 +503,15 @@ mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask)
 {
 	uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
 	uint16_t i;
+	int ret;
 
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		if (dev->data->rx_queues[i] == NULL)
+			continue;
+		ret = mdv_rx_split_check_vlan(dev->data->rx_queues[i], offloads);
+		if (ret != 0)
+			return ret;
+	}
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		struct mdv_rxq *rxq = dev->data->rx_queues[i];
 
@@ -516,7 +543,8 @@ mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on)
 {
 	struct mdv_rxq *rxq = dev->data->rx_queues[idx];
 
-	if (rxq == NULL)
+	if (rxq == NULL ||
+	    (on != 0 && mdv_rx_split_check_vlan(rxq, RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0))
 		return;
 	rxq->vlan_strip = on != 0;
 	mdv_rx_select(rxq);
@@ -557,7 +585,7 @@ mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burs
 {
 	const struct mdv_rxq *rxq = dev->data->rx_queues[idx];
 
-	snprintf(mode->info, sizeof(mode->info), "%s", rxq->sges_n != 0 ? "Scalar Scattered" :
-		 "Scalar");
+	snprintf(mode->info, sizeof(mode->info), "%s", rxq->split != NULL ? "Scalar Split" :
+		 rxq->sges_n != 0 ? "Scalar Scattered" : "Scalar");
 	return 0;
 }

@@ -29,6 +29,8 @@ mdv_rxq_fill_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 
 	if (ret == 0)
 		return set_wq_state(rxq, ring, IBV_WQS_RDY);
+	if (rxq->split != NULL && ret == -ENOMEM)
+		return ret; /* which pool was said */
 	MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot fill %u rings of %u x %u mbufs from pool %s: "
 		 "%s%s", rxq->idx, rxq->nb_rings, rxq->nb_desc, 1u << rxq->sges_n, rxq->mp->name,
 		 strerror(-ret), ret == -ENOMEM ? "; make the pool larger" : "");

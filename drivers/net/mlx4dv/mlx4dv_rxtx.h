@@ -87,7 +87,10 @@ enum mdv_rx_way {
 	MDV_RX_OFFLOADS,
 	MDV_RX_FULL,
 	MDV_RX_SCATTERED,
+	MDV_RX_SPLIT,
 };
+
+struct mdv_rx_split;
 
 struct mdv_rxq {
 	/* Read in every burst. */
@@ -120,6 +123,7 @@ struct mdv_rxq {
 	uint64_t timestamp_flag;  /* the dynamic flag, or 0: no timestamps */
 	uint64_t timestamp;       /* the latest, in cycles of the adapter's clock */
 	int timestamp_offset;     /* of the dynamic field */
+	struct mdv_rx_split *split; /* RX_OFFLOAD_BUFFER_SPLIT, or NULL */
 
 	/* Not touched in bursts. */
 	struct mdv_priv *priv;
@@ -202,7 +206,28 @@ void mdv_rx_select(struct mdv_rxq *rxq);
 /* mlx4dv_rx_scatter.c */
 uint16_t mdv_rx_receive_scattered(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
 
+/*
+ * mlx4dv_rx_split.c: queues whose frames are split over buffers of several pools.
+ * In set-up, rxq->conf.rx_seg is the application's; a copy takes its place.
+ */
+int mdv_rx_split_setup(struct mdv_rxq *rxq);
+void mdv_rx_split_free(struct mdv_rxq *rxq);
+int mdv_rx_split_register(struct mdv_rxq *rxq);
+uint16_t mdv_rx_split_headroom(const struct mdv_rxq *rxq);
+/* Can the queue do these offloads? -EINVAL and a message when it cannot. */
+int mdv_rx_split_check_vlan(const struct mdv_rxq *rxq, uint64_t offloads);
+/* Segments that a WQE has, for frames of this length; or -EINVAL and a message. */
+int mdv_rx_split_segments(const struct mdv_rxq *rxq, uint32_t frame);
+void mdv_rx_split_start(struct mdv_rxq *rxq, uint16_t nb);
+uint16_t mdv_rx_split_posted(const struct mdv_rxq *rxq);
+int mdv_rx_split_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+void mdv_rx_split_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+uint16_t mdv_rx_receive_split(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
+
 /* mlx4dv_rx_ring.c */
+/* The key of a buffer of a pool, by the entries remembered; or MDV_LKEY_NONE. */
+uint32_t mdv_rx_find_key(struct mdv_priv *priv, struct rte_mempool *mp, struct mdv_mr_entry *mr,
+	const struct rte_mbuf *m);
 static inline uint16_t
 mdv_rx_headroom(const struct mdv_rxq *rxq)
 {
