@@ -33,7 +33,7 @@ shell_scripts()
 python_style()
 {
 	# E402: the path to our own modules has to come first.
-	sources '*.py' usertools/mlx4dv-demo |
+	sources '*.py' usertools/mlx4dv-demo usertools/mlx4dv-check |
 		xargs pycodestyle --max-line-length=100 --ignore=E402,W503
 }
 

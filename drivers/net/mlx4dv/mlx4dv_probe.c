@@ -35,6 +35,10 @@ struct probe_args {
 	uint32_t ports; /* bit N: port N was named */
 };
 
+/* For who looks at the file without loading it: usertools/mlx4dv-check. */
+static const char built_for[] __rte_used = "net_mlx4dv was built for DPDK "
+	RTE_STR(RTE_VER_YEAR) "." RTE_STR(RTE_VER_MONTH);
+
 /*
  * The soname is the same in releases whose ethdev structures differ, and inlines
  * of those are compiled in: only the release that this was built for will do.

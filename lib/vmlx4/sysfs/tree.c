@@ -15,8 +15,8 @@
 
 /*
  * The files that libibverbs, libmlx4, DPDK's PCI bus and its mlx4 driver read
- * of a ConnectX-3, no more. Both libraries take the place of /sys from the
- * environment (SYSFS_PATH, SYSFS_PCI_DEVICES).
+ * of a ConnectX-3, and what mlx4dv-check looks for, no more. Both libraries take
+ * the place of /sys from the environment (SYSFS_PATH, SYSFS_PCI_DEVICES).
  */
 
 #define MARK "vmlx4"      /* first thing in the root: says that the tree is ours */
@@ -156,6 +156,20 @@ pci_device(struct tree *tree)
 	file(tree, "bus/pci/drivers/mlx4_core/module", "mlx4_core");
 	snprintf(path, sizeof(path), "%s/driver", tree->pci);
 	link_to(tree, path, "../../drivers/mlx4_core");
+}
+
+/* The kernel's modules, as far as somebody asks whether they are loaded. */
+static void
+modules(struct tree *tree)
+{
+	/* IBV_DEVICE_MANAGED_FLOW_STEERING is what the parameter decides of. */
+	bool managed = (tree->options->profile->device_cap_flags & 1u << 29) != 0;
+
+	file(tree, "module/mlx4_core/parameters/log_num_mgm_entry_size", managed ? "-1" : "10");
+	file(tree, "module/mlx4_core/initstate", "live");
+	file(tree, "module/mlx4_en/initstate", "live");
+	file(tree, "module/mlx4_ib/initstate", "live");
+	file(tree, "module/ib_uverbs/initstate", "live");
 }
 
 static void
@@ -306,6 +320,7 @@ vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root, char *e
 
 	snprintf(tree.pci, sizeof(tree.pci), "bus/pci/devices/%s", options->pci_address);
 	file(&tree, MARK, "sysfs tree of a virtual adapter");
+	modules(&tree);
 	pci_device(&tree);
 	verbs_device(&tree);
 	for (port = 1; port <= options->ports; port++) {

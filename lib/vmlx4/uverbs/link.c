@@ -77,8 +77,12 @@ vmlx4_port_update(struct vmlx4_port *port)
 		vmlx4_timer_cancel(port->adapter, &port->link.trained);
 		port->link.trains = false;
 	}
-	if (active == port->active || port->link.trains)
+	if (active == port->active || port->link.trains) {
+		/* The tree was built before anybody knew whether there is a link. */
+		if (!active)
+			vmlx4_netdev_sysfs_update(port);
 		return;
+	}
 	if (!active || delay == 0) {
 		set_active(port, active);
 		return;
@@ -87,6 +91,7 @@ vmlx4_port_update(struct vmlx4_port *port)
 	port->link.trained.fire = training_fire;
 	vmlx4_timer_arm(port->adapter, &port->link.trained, vmlx4_time(port->adapter) +
 		delay * NS_PER_MS);
+	vmlx4_netdev_sysfs_update(port);
 }
 
 /* ---- --wait-link ---- */

@@ -123,6 +123,24 @@ what_dpdk_reads(void **state)
 }
 
 static void
+modules_and_steering(void **state)
+{
+	(void)state;
+	build("");
+	holds("module/mlx4_core/parameters/log_num_mgm_entry_size", "-1");
+	assert_true(present("module/mlx4_en") && present("module/mlx4_ib") &&
+		present("module/ib_uverbs"));
+}
+
+static void
+steering_of_old_firmware(void **state)
+{
+	(void)state;
+	build("profile=cx3-old-fw");
+	holds("module/mlx4_core/parameters/log_num_mgm_entry_size", "10");
+}
+
+static void
 one_port(void **state)
 {
 	(void)state;
@@ -212,6 +230,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(what_libibverbs_reads),
 		TREE_TEST(what_dpdk_reads),
+		TREE_TEST(modules_and_steering),
+		TREE_TEST(steering_of_old_firmware),
 		TREE_TEST(one_port),
 		TREE_TEST(infiniband_port_has_no_interface),
 		TREE_TEST(another_pci_address),
