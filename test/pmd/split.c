@@ -405,7 +405,8 @@ TEST(split_bad_lists_are_refused)
 		{ -EINVAL, { 2, { { .mp = small, .length = 64 }, { .mp = NULL } } } },
 		/* Longer than the buffer, or not fitting behind the offset. */
 		{ -EINVAL, { 2, { { .mp = small, .length = 129 }, { .mp = large } } } },
-		{ -EINVAL, { 2, { { .mp = small, .length = 100, .offset = 29 }, { .mp = large } } } },
+		{ -EINVAL, { 2, { { .mp = small, .length = 100, .offset = 29 },
+				  { .mp = large } } } },
 		{ -EINVAL, { 2, { { .mp = small, .length = 64 },
 				  { .mp = large, .length = 2000, .offset = 200 } } } },
 		/* More than a WQE holds. */

@@ -106,6 +106,8 @@ struct mdv_rss {
 	uint8_t key[MDV_RSS_KEY_LEN];
 	uint64_t hf;              /* RTE_ETH_RSS_* in effect */
 	uint32_t entries;         /* of the WQ table, power of two; 0: no RX */
+	uint16_t *layout;         /* the RX queue of each entry; from configure on */
+	uint32_t first, used;     /* run of entries that the port hashes over */
 	struct ibv_wq **wqs;      /* by table entry */
 	uint32_t nb_wqs;          /* created so far */
 	struct mdv_rss_qp base, tcp, udp;
@@ -309,8 +311,22 @@ int mdv_rss_start(struct mdv_priv *priv);
 void mdv_rss_stop(struct mdv_priv *priv);
 int mdv_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 int mdv_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+/* Hash over another run of entries. */
+int mdv_rss_use_run(struct mdv_priv *priv, uint32_t first, uint32_t used);
+
+/* mlx4dv_reta.c */
+int mdv_reta_configure(struct rte_eth_dev *dev);
+void mdv_reta_free(struct mdv_priv *priv);
+int mdv_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *reta,
+	uint16_t size);
 int mdv_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *reta,
 	uint16_t size);
+/* The queue of entry i of the redirection table. */
+static inline uint16_t
+mdv_reta_queue(const struct mdv_rss *rss, uint32_t i)
+{
+	return rss->layout[rss->first + i % rss->used];
+}
 
 /* mlx4dv_rules.c */
 int mdv_rules_sync(struct mdv_priv *priv);

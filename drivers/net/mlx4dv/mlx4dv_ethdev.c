@@ -212,6 +212,7 @@ mdv_dev_close(struct rte_eth_dev *dev)
 		mdv_port_close(priv);
 	}
 	mdv_flows_free(priv);
+	mdv_reta_free(priv);
 	free(priv->mc);
 	priv->mc = NULL;
 	priv->nb_mc = 0;
@@ -382,4 +383,5 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rss_hash_update = mdv_rss_hash_update,
 	.rss_hash_conf_get = mdv_rss_hash_conf_get,
 	.reta_query = mdv_reta_query,
+	.reta_update = mdv_reta_update,
 };

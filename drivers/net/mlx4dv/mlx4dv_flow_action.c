@@ -74,12 +74,13 @@ hash_fields(uint64_t types, unsigned int classes)
 
 /* Is the run from first on these queues, again and again? */
 static bool
-run_is(const uint16_t *queues, uint32_t n, uint32_t first, uint32_t entries, uint16_t all)
+run_is(const struct mdv_priv *priv, const uint16_t *queues, uint32_t n, uint32_t first,
+       uint32_t entries)
 {
 	uint32_t i;
 
 	for (i = 0; i < entries; i++)
-		if ((first + i) % all != queues[i % n])
+		if (priv->rss.layout[first + i] != queues[i % n])
 			return false;
 	return true;
 }
@@ -89,14 +90,13 @@ static bool
 find_run(const struct mdv_priv *priv, const uint16_t *queues, uint32_t n,
 	 struct mdv_flow_fate *fate)
 {
-	uint16_t all = priv->data->nb_rx_queues;
-	uint32_t table = mdv_rss_entries(priv, all);
+	uint32_t table = mdv_rss_entries(priv, priv->data->nb_rx_queues);
 	uint32_t first, size;
 
 	/* The larger the run, the more even the shares of a number that is no power of two. */
 	for (size = n == rte_align32pow2(n) ? n : table; size >= n && size <= table; size /= 2)
 		for (first = 0; first + size <= table; first += size)
-			if (run_is(queues, n, first, size, all)) {
+			if (run_is(priv, queues, n, first, size)) {
 				fate->first = first;
 				fate->entries = size;
 				return true;
@@ -111,15 +111,19 @@ parse_queue(const struct mdv_priv *priv, const struct rte_flow_action *action,
 	struct mdv_flow_fate *fate, struct rte_flow_error *error)
 {
 	const struct rte_flow_action_queue *queue = action->conf;
+	uint32_t table = mdv_rss_entries(priv, priv->data->nb_rx_queues);
+	uint32_t entry = 0;
 
 	if (queue == NULL || queue->index >= priv->data->nb_rx_queues)
 		return rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"the port has no RX queue of this index");
-	if (queue->index >= mdv_rss_entries(priv, priv->data->nb_rx_queues))
+	while (entry < table && priv->rss.layout[entry] != queue->index)
+		entry++;
+	if (entry == table)
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
-			"without RSS the port receives on queue 0 alone: configure "
-			"RTE_ETH_MQ_RX_RSS");
-	fate->first = queue->index;
+			table == 1 ? "without RSS the port receives on queue 0 alone: configure "
+			"RTE_ETH_MQ_RX_RSS" : "the queue has no entry in the RETA");
+	fate->first = entry;
 	fate->entries = 1;
 	/* The kernel insists on some fields; with one entry they decide nothing. */
 	fate->fields = HASH_IPV4 | HASH_IPV6;

@@ -76,7 +76,7 @@ mdv_rss_configure(struct rte_eth_dev *dev)
 	memcpy(priv->rss.key, conf->rss_key != NULL ? conf->rss_key : mdv_rss_default_key,
 	       sizeof(priv->rss.key));
 	priv->rss.hf = rss_on(priv) ? effective_types(conf->rss_hf) : 0;
-	return 0;
+	return mdv_reta_configure(dev);
 }
 
 /* Entries of the WQ table for a number of queues. */
@@ -249,12 +249,12 @@ mdv_rss_start(struct mdv_priv *priv)
 		return 0;
 	plan(rss->hf, &p);
 	/* Without a hash the table has one entry; the kernel insists on some fields. */
-	ret = mdv_rss_qp_create(priv, &rss->base, 0, p.base != 0 ? rss->entries : 1,
+	ret = mdv_rss_qp_create(priv, &rss->base, rss->first, p.base != 0 ? rss->used : 1,
 		p.base != 0 ? p.base : HASH_IPV4 | HASH_IPV6, rss->key);
-	if (ret == 0 && p.tcp_rule && rss->entries > 1)
-		ret = mdv_rss_qp_create(priv, &rss->tcp, 0, rss->entries, p.tcp, rss->key);
-	if (ret == 0 && p.udp_rule && rss->entries > 1)
-		ret = mdv_rss_qp_create(priv, &rss->udp, 0, rss->entries, p.udp, rss->key);
+	if (ret == 0 && p.tcp_rule && rss->used > 1)
+		ret = mdv_rss_qp_create(priv, &rss->tcp, rss->first, rss->used, p.tcp, rss->key);
+	if (ret == 0 && p.udp_rule && rss->used > 1)
+		ret = mdv_rss_qp_create(priv, &rss->udp, rss->first, rss->used, p.udp, rss->key);
 	return ret != 0 ? ret : hold_all(priv);
 }
 
@@ -298,6 +298,21 @@ replace_qps(struct mdv_priv *priv, struct mdv_rss *old)
 }
 
 int
+mdv_rss_use_run(struct mdv_priv *priv, uint32_t first, uint32_t used)
+{
+	struct mdv_rss old = priv->rss;
+	int ret = 0;
+
+	priv->rss.first = first;
+	priv->rss.used = used;
+	if (priv->started && priv->rss.entries != 0)
+		ret = replace_qps(priv, &old);
+	if (ret != 0)
+		priv->rss = old;
+	return ret;
+}
+
+int
 mdv_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
@@ -327,25 +342,5 @@ mdv_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 		memcpy(conf->rss_key, rss->key, MDV_RSS_KEY_LEN);
 	conf->rss_key_len = MDV_RSS_KEY_LEN;
 	conf->rss_hf = rss->hf;
-	return 0;
-}
-
-int
-mdv_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *reta, uint16_t size)
-{
-	uint16_t n = dev->data->nb_rx_queues;
-	uint32_t entries = mdv_rss_entries(mdv_priv(dev), n);
-	uint32_t i;
-
-	if (size > entries) {
-		MDV_PLOG(mdv_priv(dev), ERR, "a RETA of %u entries: there are %u with %u queues",
-			 size, entries, n);
-		return -EINVAL;
-	}
-	for (i = 0; i < size; i++)
-		if ((reta[i / RTE_ETH_RETA_GROUP_SIZE].mask &
-		     RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE)) != 0)
-			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-				(uint16_t)(i % n);
 	return 0;
 }

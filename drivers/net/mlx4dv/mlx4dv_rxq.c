@@ -213,11 +213,16 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 
 /* ---- start ---- */
 
-/* Rings of queue idx: entry e of the table belongs to queue e % nb_queues. */
+/* Rings of a queue: those of the table's entries before the end that are its. */
 static uint16_t
-count_rings(uint32_t entries, uint16_t nb_queues, uint16_t idx)
+count_rings(const struct mdv_rss *rss, uint32_t end, uint16_t idx)
 {
-	return idx >= entries ? 0 : (uint16_t)((entries - idx - 1) / nb_queues + 1);
+	uint16_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < end; i++)
+		n += rss->layout[i] == idx;
+	return n;
 }
 
 /* The descriptors of a queue, shared out to its rings and rounded up. */
@@ -261,13 +266,13 @@ create_cq(struct mdv_rxq *rxq, uint32_t cqes)
 }
 
 static int
-prepare_queue(struct mdv_rxq *rxq, uint32_t entries, uint16_t nb_queues, uint16_t mtu)
+prepare_queue(struct mdv_rxq *rxq, uint16_t mtu)
 {
 	struct mdv_priv *priv = rxq->priv;
 	uint32_t cqes;
 	int n;
 
-	rxq->nb_rings = count_rings(entries, nb_queues, rxq->idx);
+	rxq->nb_rings = count_rings(&priv->rss, priv->rss.entries, rxq->idx);
 	if (rxq->nb_rings == 0)
 		return 0;
 	n = count_segments(rxq, mtu);
@@ -364,8 +369,9 @@ static int
 start_entry(struct rte_eth_dev *dev, uint32_t entry)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
-	struct mdv_rxq *rxq = dev->data->rx_queues[entry % dev->data->nb_rx_queues];
-	struct mdv_rx_ring *ring = &rxq->rings[entry / dev->data->nb_rx_queues];
+	uint16_t idx = priv->rss.layout[entry];
+	struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+	struct mdv_rx_ring *ring = &rxq->rings[count_rings(&priv->rss, entry, idx)];
 	int ret;
 
 	ret = create_wq(rxq, ring);
@@ -400,7 +406,7 @@ mdv_rxqs_start(struct rte_eth_dev *dev)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		rxq = dev->data->rx_queues[i];
-		ret = prepare_queue(rxq, priv->rss.entries, n, dev->data->mtu);
+		ret = prepare_queue(rxq, dev->data->mtu);
 		if (ret != 0)
 			return ret;
 		if (rxq->sges_n != 0)
