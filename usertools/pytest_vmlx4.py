@@ -143,7 +143,7 @@ class Adapter:
     def _execute(self, command, timeout, stdin, env, cwd):
         environment = dict(os.environ, TMPDIR=str(self.folder), **(env or {}))
         with subprocess.Popen(
-                command, text=True, errors="replace", start_new_session=True, env=environment,
+                command, text=True, errors="replace", process_group=0, env=environment,
                 cwd=cwd, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             try:

@@ -82,7 +82,7 @@ def run_one(test, limit):
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.setsid()
+        os.setpgid(0, 0)
         os.close(reader)
         try:
             child(test, writer)

@@ -79,8 +79,9 @@ def lines(network):
 
 
 def leave(console):
-    """As from the keyboard. These programs do not end by themselves."""
-    os.killpg(console.process.pid, signal.SIGINT)
+    """These programs do not end by themselves. The launcher hands the signal on: sent to
+    both it would arrive twice, and a second thread would call exit() in the handler."""
+    console.process.send_signal(signal.SIGINT)
     console.wait(20)
 
 

@@ -33,7 +33,7 @@ def run_bounded(command, timeout=60, stdin=None, **popen):
     """subprocess.run() that also ends what the program started; a status of
     None stands for a program that had to be killed."""
     with subprocess.Popen(
-            list(map(str, command)), text=True, errors="replace", start_new_session=True,
+            list(map(str, command)), text=True, errors="replace", process_group=0,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen) as process:
         try:

@@ -43,7 +43,7 @@ class Namespace:
 
     def start(self, *program, **popen):
         """Start inside; ended with the test at the latest."""
-        process = subprocess.Popen(self.command(*program), start_new_session=True,
+        process = subprocess.Popen(self.command(*program), process_group=0,
                                    stdin=subprocess.DEVNULL, **popen)
         self.net.processes.append(process)
         return process

@@ -44,7 +44,7 @@ class Console:
         try:
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=slave, stderr=slave,
-                start_new_session=True, **popen)
+                process_group=0, **popen)
         except BaseException:
             os.close(master)
             raise
