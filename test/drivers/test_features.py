@@ -14,6 +14,7 @@ INI = ROOT / "doc" / "guides" / "nics" / "features" / "mlx4dv.ini"
 # A feature is there exactly when all of these are: operations of ethdev…
 OPERATIONS = {
     "Link status": ["link_update"],
+    "Removal event": ["is_removed"],
     "Rx interrupt": ["rx_queue_intr_enable", "rx_queue_intr_disable"],
     "Free Tx mbuf on demand": ["tx_done_cleanup"],
     "Queue start/stop": ["rx_queue_start", "rx_queue_stop", "tx_queue_start", "tx_queue_stop"],

@@ -6,6 +6,7 @@
 
 #include <rte_dev.h>
 
+#include "events.h"
 #include "harness.h"
 
 /*
@@ -18,14 +19,6 @@ void __lsan_enable(void) __attribute__((weak));
 
 #define NAME "net_mlx4dv9"
 #define COMMANDS_MAX 2000
-
-static void
-fault_add(const char *text)
-{
-	char error[256];
-
-	CHECK_MSG(vmlx4_fault_add(text, error, sizeof(error)) == 0, "%s", error);
-}
 
 static uint64_t
 faults_injected(void)

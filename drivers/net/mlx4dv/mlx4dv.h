@@ -142,6 +142,48 @@ struct mdv_netdev_counters {
 	uint64_t missed_base;
 };
 
+/* ---- errors (mlx4dv_error.c) ---- */
+
+enum mdv_error {
+	MDV_ERROR_LOCAL_LENGTH,   /* completions that ended a queue, by syndrome */
+	MDV_ERROR_LOCAL_OPERATION,
+	MDV_ERROR_LOCAL_PROTECTION,
+	MDV_ERROR_FLUSHED,
+	MDV_ERROR_OTHER,
+	MDV_ERROR_QUEUE_EVENT,    /* the adapter's events of a QP or WQ */
+	MDV_ERROR_CQ_EVENT,
+	MDV_ERROR_RECOVERY,       /* a queue that could not be brought back */
+	MDV_ERROR_DEVICE_FATAL,
+	MDV_ERROR_RESET,          /* rte_eth_dev_reset() that failed */
+	MDV_ERROR_CAUSES
+};
+
+#define MDV_ERRORS_KEPT 16
+
+struct mdv_error_entry {
+	uint64_t time;            /* seconds of UTC; by mdv_error_note() */
+	enum mdv_error cause;
+	enum {
+		MDV_ERROR_NO_QUEUE,
+		MDV_ERROR_RX_QUEUE,
+		MDV_ERROR_TX_QUEUE,
+	} queue;
+	uint16_t idx;
+	uint8_t syndrome, vendor;
+};
+
+struct mdv_errors {
+	rte_spinlock_t lock;
+	uint32_t n;               /* ever noted; the last ones are kept */
+	uint64_t count[MDV_ERROR_CAUSES];
+	uint64_t base[MDV_ERROR_CAUSES]; /* at the last reset of the statistics */
+	struct mdv_error_entry last[MDV_ERRORS_KEPT];
+};
+
+struct mdv_error_text {
+	char text[120];
+};
+
 struct mdv_priv {
 	struct mdv_mr_table mr;   /* first: bursts compare mr.generation */
 
@@ -171,6 +213,9 @@ struct mdv_priv {
 
 	struct mdv_rss rss;
 	bool started;
+	uint32_t gone;            /* the device is: see mlx4dv_gone.c; atomic */
+	uint32_t events;          /* for the application, RTE_BIT32(type); atomic */
+	struct mdv_errors errors;
 	bool shared;              /* the queues lie in memory of all processes */
 
 	struct rte_intr_handle *intr;
@@ -205,10 +250,36 @@ int mdv_port_remove_all(struct rte_device *rdev);
 
 /* mlx4dv_ethdev.c */
 extern const struct eth_dev_ops mdv_dev_ops;
+int mdv_dev_stop(struct rte_eth_dev *dev);
+int mdv_dev_reset(struct rte_eth_dev *dev);
 int mdv_dev_close(struct rte_eth_dev *dev);
 int mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
 int mdv_fw_version_get(struct rte_eth_dev *dev, char *version, size_t size);
 void mdv_burst_dummy(struct rte_eth_dev *dev);
+
+/* mlx4dv_gone.c: a device that was removed or failed for good */
+extern const struct eth_dev_ops mdv_gone_ops;
+/* Is it a port of ours in this process, its primary? */
+bool mdv_is_ours(const struct rte_eth_dev *dev);
+/* Nothing of the device works any more. Once. */
+void mdv_gone(struct mdv_priv *priv);
+/* The same, learnt from the device: the log and the application are told. */
+void mdv_gone_fatal(struct mdv_priv *priv);
+/* After a reset: there is a device again. */
+void mdv_gone_back(struct mdv_priv *priv);
+int mdv_is_removed(struct rte_eth_dev *dev);
+
+/* mlx4dv_event.c */
+/* Have the application told soon, from where it may close the port. */
+void mdv_event_post(struct mdv_priv *priv, enum rte_eth_event_type type);
+void mdv_event_cancel(struct mdv_priv *priv);
+
+/* mlx4dv_error.c */
+const char *mdv_error_name(enum mdv_error cause);
+enum mdv_error mdv_error_of(const struct mdv_last_error *error);
+void mdv_error_note(struct mdv_priv *priv, const struct mdv_error_entry *entry);
+/* The last errors as lines, the oldest first; how many. */
+unsigned int mdv_error_last(struct mdv_priv *priv, struct mdv_error_text texts[MDV_ERRORS_KEPT]);
 
 /* mlx4dv_show.c */
 int mdv_priv_dump(struct rte_eth_dev *dev, FILE *file);
@@ -369,11 +440,13 @@ int mdv_intr_init(struct mdv_priv *priv);
 void mdv_intr_fini(struct mdv_priv *priv);
 /* The port runs: what the application is told of its link counts from now. */
 void mdv_intr_started(struct mdv_priv *priv);
-void mdv_watchdog_start(struct mdv_priv *priv);
-void mdv_watchdog_stop(struct mdv_priv *priv);
 int mdv_link_update(struct rte_eth_dev *dev, int wait_to_complete);
 int mdv_link_set_up(struct rte_eth_dev *dev);
 int mdv_link_set_down(struct rte_eth_dev *dev);
+
+/* mlx4dv_watchdog.c */
+void mdv_watchdog_start(struct mdv_priv *priv);
+void mdv_watchdog_stop(struct mdv_priv *priv);
 
 /* mlx4dv_stats.c */
 int mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MDV_STATS_QUEUES_ARG);

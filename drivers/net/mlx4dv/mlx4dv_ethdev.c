@@ -28,8 +28,6 @@ mdv_dev_configure(struct rte_eth_dev *dev)
 	struct mdv_priv *priv = mdv_priv(dev);
 	int ret;
 
-	if (priv->ctx == NULL)
-		return -EIO; /* a reset failed, and said why */
 	ret = mdv_rss_configure(dev);
 	if (ret != 0)
 		return ret;
@@ -70,7 +68,7 @@ set_states(struct rte_eth_dev *dev, bool running)
  * polled and packets not yet sent are freed here, with every buffer of the
  * rings: after a stop the pools are whole.
  */
-static int
+int
 mdv_dev_stop(struct rte_eth_dev *dev)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
@@ -224,18 +222,26 @@ mdv_dev_close(struct rte_eth_dev *dev)
  * adapter was reset under it. It sets the queues up again; addresses and modes
  * stay, as ethdev replays them at the next start.
  */
-static int
+int
 mdv_dev_reset(struct rte_eth_dev *dev)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
 	int ret;
 
-	release_all(dev);
-	mdv_port_close(priv);
+	/* After a reset that failed there is nothing left to release. */
+	if (priv->ctx != NULL) {
+		release_all(dev);
+		mdv_port_close(priv);
+	}
 	ret = mdv_port_open(priv);
-	if (ret != 0)
-		MDV_PLOG(priv, ERR, "the port cannot be opened again after its reset: %s; close it",
-			 strerror(-ret));
+	if (ret == 0) {
+		mdv_gone_back(priv);
+		return 0;
+	}
+	MDV_PLOG(priv, ERR, "the port cannot be opened again after its reset: %s; reset it again "
+		 "when the device is back, or close it", strerror(-ret));
+	mdv_error_note(priv, &(struct mdv_error_entry){ .cause = MDV_ERROR_RESET });
+	mdv_gone(priv);
 	return ret;
 }
 
@@ -247,6 +253,7 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	uint16_t nb_rxq = dev->data->nb_rx_queues;
 
 	info->if_index = priv->ifindex;
+	info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
 	/* An RX queue set up anew would be another number than the RSS table has. */
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP |
 		RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
@@ -336,6 +343,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.dev_stop = mdv_dev_stop,
 	.dev_close = mdv_dev_close,
 	.dev_reset = mdv_dev_reset,
+	.is_removed = mdv_is_removed,
 	.dev_infos_get = mdv_dev_infos_get,
 	.dev_supported_ptypes_get = mdv_supported_ptypes,
 	.dev_set_link_up = mdv_link_set_up,

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * What happens beside the bursts, in EAL's interrupt thread: link changes, and the
- * watchdog that brings failed queues back.
- *
- * Hand-over of a queue: a burst that finds it dead stores FAILED as its last
- * access and touches nothing from then on; the watchdog takes it over by reading
- * FAILED, and gives it back by storing RUNNING. Nobody needs a lock between them.
- * The lock of the port is for stop, which may come while the watchdog is at work.
- */
+/* The link, and the adapter's events, which EAL's interrupt thread takes. */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,7 +101,7 @@ report_link(struct mdv_priv *priv, const struct rte_eth_link *link)
 	    priv->lsc_reported == link->link_status)
 		return;
 	priv->lsc_reported = link->link_status;
-	rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+	mdv_event_post(priv, RTE_ETH_EVENT_INTR_LSC);
 }
 
 static void link_recheck(void *arg);
@@ -126,7 +117,7 @@ check_link(struct mdv_priv *priv)
 	struct rte_eth_link link;
 	unsigned int flags;
 
-	if (read_link(priv, &link, &flags) != 0)
+	if (MDV_LOAD_ACQUIRE(&priv->gone) != 0 || read_link(priv, &link, &flags) != 0)
 		return;
 	if ((flags & IFF_UP) != 0 &&
 	    (link.link_status == RTE_ETH_LINK_UP) != priv->link_expected) {
@@ -162,6 +153,64 @@ mdv_intr_started(struct mdv_priv *priv)
 
 /* ---- async events ---- */
 
+/* The queue that an event is about; false: it is none that is in use. */
+static bool
+find_queue(struct mdv_priv *priv, const struct ibv_async_event *event,
+	struct mdv_error_entry *entry)
+{
+	const struct rte_eth_dev_data *data = priv->data;
+	const void *object = event->element.qp; /* or cq, or wq: all are pointers */
+	uint16_t i, r;
+
+	for (i = 0; i < data->nb_tx_queues; i++) {
+		const struct mdv_txq *txq = data->tx_queues[i];
+
+		entry->queue = MDV_ERROR_TX_QUEUE;
+		entry->idx = i;
+		if (txq != NULL && (txq->ibv_qp == object || txq->ibv_cq == object))
+			return true;
+	}
+	for (i = 0; i < data->nb_rx_queues; i++) {
+		const struct mdv_rxq *rxq = data->rx_queues[i];
+
+		entry->queue = MDV_ERROR_RX_QUEUE;
+		entry->idx = i;
+		if (rxq != NULL && rxq->ibv_cq == object)
+			return true;
+		for (r = 0; rxq != NULL && rxq->rings != NULL && r < rxq->nb_rings; r++)
+			if (rxq->rings[r].wq == object)
+				return true;
+	}
+	entry->queue = MDV_ERROR_NO_QUEUE;
+	return false;
+}
+
+/*
+ * A QP or WQ that failed flushes what it has, and the completions bring it into the
+ * watchdog's hands. A CQ that failed completes nothing more, and its queue cannot
+ * change to another one while it is polled: that takes a reset of the port.
+ */
+static void
+queue_event(struct mdv_priv *priv, const struct ibv_async_event *event)
+{
+	bool cq = event->event_type == IBV_EVENT_CQ_ERR;
+	struct mdv_error_entry entry = {
+		.cause = cq ? MDV_ERROR_CQ_EVENT : MDV_ERROR_QUEUE_EVENT,
+	};
+	bool found;
+
+	rte_spinlock_lock(&priv->lock);
+	found = find_queue(priv, event, &entry);
+	rte_spinlock_unlock(&priv->lock);
+	MDV_PLOG(priv, ERR, "%s%s %u: %s%s", found ? "" : "no ",
+		 entry.queue == MDV_ERROR_RX_QUEUE ? "RX queue" : "TX queue", entry.idx,
+		 ibv_event_type_str(event->event_type),
+		 cq ? "; reset the port (rte_eth_dev_reset), or stop and start it" : "");
+	mdv_error_note(priv, &entry);
+	if (cq)
+		mdv_event_post(priv, RTE_ETH_EVENT_INTR_RESET);
+}
+
 static void
 handle_event(struct mdv_priv *priv, const struct ibv_async_event *event)
 {
@@ -175,11 +224,14 @@ handle_event(struct mdv_priv *priv, const struct ibv_async_event *event)
 		check_link(priv);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
-		MDV_PLOG(priv, ERR, "%s reported a fatal error: see dmesg; close the port, or "
-			 "reset it when the adapter is back", priv->ibname);
+		mdv_gone_fatal(priv);
 		break;
 	case IBV_EVENT_CQ_ERR:
-		MDV_PLOG(priv, ERR, "a CQ overran or failed: stop and start the port");
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_WQ_FATAL:
+		queue_event(priv, event);
 		break;
 	default:
 		MDV_PLOG(priv, DEBUG, "async event: %s", ibv_event_type_str(event->event_type));
@@ -222,8 +274,8 @@ mdv_intr_init(struct mdv_priv *priv)
 }
 
 /*
- * Nothing of the port runs in the interrupt thread afterwards. The handler can
- * set the alarm, so it goes first.
+ * Nothing of the port runs in the interrupt thread afterwards, but for the alarm
+ * that the caller may be in. The handler can set the alarms, so it goes first.
  */
 void
 mdv_intr_fini(struct mdv_priv *priv)
@@ -239,73 +291,8 @@ mdv_intr_fini(struct mdv_priv *priv)
 		rte_eal_alarm_cancel(link_recheck, priv);
 		priv->alarm_link = false;
 	}
+	mdv_event_cancel(priv);
 	priv->dev->intr_handle = NULL;
 	rte_intr_instance_free(priv->intr);
 	priv->intr = NULL;
-}
-
-/* ---- watchdog ---- */
-
-/* Each false when the queue had failed and still has. */
-static bool
-recover_rx(struct mdv_priv *priv, struct mdv_rxq *rxq)
-{
-	if (rxq == NULL || MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_FAILED)
-		return true;
-	if (mdv_rxq_recover(rxq) != 0)
-		return false;
-	MDV_PLOG(priv, NOTICE, "RX queue %u failed and is back: %" PRIu64 " times so far",
-		 rxq->idx, rxq->stats.recoveries);
-	MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
-	return true;
-}
-
-static bool
-recover_tx(struct mdv_priv *priv, struct mdv_txq *txq)
-{
-	if (txq == NULL || MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_FAILED)
-		return true;
-	if (mdv_txq_recover(txq) != 0)
-		return false;
-	MDV_PLOG(priv, NOTICE, "TX queue %u failed and is back: %" PRIu64 " times so far",
-		 txq->idx, txq->stats.recoveries);
-	MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_RUNNING);
-	return true;
-}
-
-static void
-watchdog(void *arg)
-{
-	struct mdv_priv *priv = arg;
-	struct rte_eth_dev_data *data = priv->data;
-	bool well = true;
-	uint16_t i;
-
-	rte_spinlock_lock(&priv->lock);
-	if (priv->started) {
-		for (i = 0; i < data->nb_rx_queues; i++)
-			well &= recover_rx(priv, data->rx_queues[i]);
-		for (i = 0; i < data->nb_tx_queues; i++)
-			well &= recover_tx(priv, data->tx_queues[i]);
-		/* Each failure writes a line: not too many of them. */
-		if (rte_eal_alarm_set(well ? MDV_WATCHDOG_US : MDV_WATCHDOG_RETRY_US, watchdog,
-				      priv) != 0)
-			MDV_PLOG(priv, ERR, "no alarm for the watchdog: queues that fail stay "
-				 "dead");
-	}
-	rte_spinlock_unlock(&priv->lock);
-}
-
-void
-mdv_watchdog_start(struct mdv_priv *priv)
-{
-	if (rte_eal_alarm_set(MDV_WATCHDOG_US, watchdog, priv) != 0)
-		MDV_PLOG(priv, ERR, "no alarm for the watchdog: queues that fail stay dead");
-}
-
-/* The caller has cleared priv->started and does not hold the lock. */
-void
-mdv_watchdog_stop(struct mdv_priv *priv)
-{
-	rte_eal_alarm_cancel(watchdog, priv);
 }

@@ -60,7 +60,7 @@ port_of(const struct mp_body *body)
 	if (!rte_eth_dev_is_valid_port(body->port_id))
 		return NULL;
 	dev = &rte_eth_devices[body->port_id];
-	return dev->dev_ops == &mdv_dev_ops || dev->dev_ops == &mdv_secondary_ops ? dev : NULL;
+	return mdv_is_ours(dev) || dev->dev_ops == &mdv_secondary_ops ? dev : NULL;
 }
 
 static void
@@ -79,6 +79,10 @@ answer(struct rte_eth_dev *dev, struct mp_body *body, struct rte_mp_msg *reply)
 		reply->fds[0] = priv->ctx->cmd_fd;
 		break;
 	case MP_GET_ENTRY:
+		if (MDV_LOAD_ACQUIRE(&priv->gone) != 0) {
+			body->result = -EIO;
+			break;
+		}
 		body->result = mdv_mr_find(priv, &body->range, body->mp,
 			body->has_whole ? &body->whole : NULL, &body->entry);
 		break;

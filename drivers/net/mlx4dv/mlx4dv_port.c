@@ -281,7 +281,7 @@ mdv_port_open(struct mdv_priv *priv)
 	if (ret == 0) {
 		mdv_netdev_stats_open(priv);
 		/* What the interface missed so far was never this port's to receive. */
-		mdv_stats_reset(priv->dev);
+		mdv_netdev_stats_reset(priv);
 		return 0;
 	}
 fail:
@@ -329,11 +329,13 @@ init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, un
 	priv->port = port;
 	strlcpy(priv->ibname, ibname, sizeof(priv->ibname));
 	rte_spinlock_init(&priv->lock);
+	rte_spinlock_init(&priv->errors.lock);
 	TAILQ_INIT(&priv->rules);
 	TAILQ_INIT(&priv->flows);
 	TAILQ_INIT(&priv->flow_targets);
 	dev->data->dev_private = priv;
-	dev->data->dev_flags = RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+	dev->data->dev_flags = RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV |
+		RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	dev->dev_ops = &mdv_dev_ops;
 	dev->rx_queue_count = mdv_rx_queue_count;
 	dev->rx_descriptor_status = mdv_rx_descriptor_status;
@@ -389,7 +391,7 @@ mdv_port_remove_all(struct rte_device *rdev)
 
 	RTE_ETH_FOREACH_DEV_OF(port_id, rdev) {
 		dev = &rte_eth_devices[port_id];
-		if (dev->dev_ops != &mdv_dev_ops && dev->dev_ops != &mdv_secondary_ops)
+		if (!mdv_is_ours(dev) && dev->dev_ops != &mdv_secondary_ops)
 			continue;
 		one = dev->dev_ops->dev_close(dev);
 		ret = ret != 0 ? ret : one;

@@ -217,18 +217,21 @@ void
 mdv_rx_count_error(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
 {
 	uint8_t syndrome;
+	bool ends;
 
 	if (!dvq_cqe_is_error(cqe)) {
 		rxq->stats.errors++;
 		return;
 	}
 	syndrome = dvq_cqe_syndrome(cqe);
-	/* What follows the first error of a queue is flushed, and says nothing. */
-	if (syndrome != DVQ_SYNDROME_WR_FLUSH)
-		rxq->last_error = (struct mdv_last_error){ syndrome, dvq_cqe_vendor_err(cqe) };
+	ends = dvq_syndrome_kills_rq(syndrome);
+	if (syndrome != DVQ_SYNDROME_WR_FLUSH || !rxq->last_error.ended)
+		rxq->last_error = (struct mdv_last_error){
+			.syndrome = syndrome, .vendor = dvq_cqe_vendor_err(cqe), .ended = ends,
+		};
 	if (syndrome == DVQ_SYNDROME_WR_FLUSH)
 		rxq->stats.flushed++;
 	else
 		rxq->stats.errors++;
-	rxq->dead |= dvq_syndrome_kills_rq(syndrome);
+	rxq->dead |= ends;
 }

@@ -36,18 +36,21 @@ struct mdv_priv;
 /*
  * Life of a queue as the bursts and the control code pass it to each other.
  * A burst moves RUNNING to FAILED when a completion proves the queue dead; the
- * watchdog (mlx4dv_intr.c) moves FAILED back to RUNNING. In every state but
+ * watchdog (mlx4dv_watchdog.c) moves FAILED back to RUNNING. In every state but
  * RUNNING a burst touches nothing and returns 0.
  */
 enum mdv_queue_state {
 	MDV_QUEUE_STOPPED,
 	MDV_QUEUE_RUNNING,
 	MDV_QUEUE_FAILED,
+	MDV_QUEUE_GONE,           /* with its device */
 };
 
 /* The error that a queue met last; 0: none yet. */
 struct mdv_last_error {
 	uint8_t syndrome, vendor;
+	bool ended;               /* the queue's life: what is flushed then says nothing */
+	bool noted;               /* by the watchdog */
 };
 
 /* A piece of memory and the key that opens it to the adapter. */
@@ -136,6 +139,7 @@ struct mdv_rxq {
 	struct ibv_comp_channel *channel; /* for receive interrupts, or NULL */
 	struct mdv_rxq_stats base; /* subtracted after stats_reset */
 	struct mdv_last_error last_error;
+	bool stuck;               /* the watchdog tried, and could not bring it back */
 };
 
 /* Packets that the queue holds; its rings exist while the port runs. */
@@ -197,6 +201,7 @@ struct mdv_txq {
 	struct ibv_qp *ibv_qp;
 	struct mdv_txq_stats base; /* subtracted after stats_reset */
 	struct mdv_last_error last_error;
+	bool stuck;               /* the watchdog tried, and could not bring it back */
 };
 
 /* mlx4dv_rx.c */

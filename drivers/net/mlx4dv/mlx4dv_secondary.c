@@ -108,6 +108,7 @@ mdv_secondary_attach(struct rte_device *rdev, const char *name)
 
 const struct eth_dev_ops mdv_secondary_ops = {
 	.dev_close = secondary_close,
+	.is_removed = mdv_is_removed,
 	.dev_infos_get = mdv_dev_infos_get,
 	.dev_supported_ptypes_get = mdv_supported_ptypes,
 	.link_update = mdv_link_update,

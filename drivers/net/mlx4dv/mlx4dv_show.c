@@ -18,6 +18,8 @@ state_name(uint32_t state)
 		return "running";
 	case MDV_QUEUE_FAILED:
 		return "failed";
+	case MDV_QUEUE_GONE:
+		return "gone";
 	default:
 		return "unknown";
 	}
@@ -36,6 +38,7 @@ mdv_show_device(struct mdv_priv *priv, struct mdv_shown *to)
 	to->text(to, "firmware", priv->caps.fw_ver);
 	to->number(to, "part_id", priv->caps.part_id);
 	to->number(to, "virtual_function", priv->caps.vf);
+	to->number(to, "removed", MDV_LOAD_ACQUIRE(&priv->gone));
 	to->number(to, "started", priv->started);
 	to->number(to, "isolated", priv->isolated);
 	to->number(to, "promiscuous", priv->promisc);
@@ -158,5 +161,7 @@ mdv_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	mdv_show_memory(priv, &to.shown);
 	fprintf(file, "flow rules\n");
 	mdv_show_flows(priv, &to.shown);
+	fprintf(file, "errors\n");
+	mdv_show_errors(priv, &to.shown);
 	return 0;
 }

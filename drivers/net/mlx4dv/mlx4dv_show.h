@@ -21,6 +21,7 @@ void mdv_show_device(struct mdv_priv *priv, struct mdv_shown *to);
 void mdv_show_rxq(const struct mdv_rxq *rxq, struct mdv_shown *to);
 void mdv_show_txq(const struct mdv_txq *txq, struct mdv_shown *to);
 void mdv_show_memory(struct mdv_priv *priv, struct mdv_shown *to);
+void mdv_show_errors(struct mdv_priv *priv, struct mdv_shown *to);
 void mdv_show_flows(struct mdv_priv *priv, struct mdv_shown *to);
 
 /* mlx4dv_flow.c: how many rules, and how many of them are in the adapter */

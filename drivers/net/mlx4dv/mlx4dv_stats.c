@@ -146,6 +146,8 @@ mdv_stats_reset(struct rte_eth_dev *dev)
 		if (txq != NULL)
 			txq->base = txq->stats;
 	}
+	memcpy(mdv_priv(dev)->errors.base, mdv_priv(dev)->errors.count,
+	       sizeof(mdv_priv(dev)->errors.base));
 	mdv_netdev_stats_reset(mdv_priv(dev));
 	return 0;
 }
@@ -160,16 +162,17 @@ add_counters(const struct counter *counters, unsigned int n, const void *stats,
 		out[i].value += *(const uint64_t *)((const char *)stats + counters[i].offset);
 }
 
-/* Those of the queues, then those of the interface. */
+/* Those of the queues, the errors by cause, then those of the interface. */
 static unsigned int
 xstats_count(const struct rte_eth_dev *dev)
 {
-	return NB_RX + NB_TX + mdv_priv(dev)->netdev.n;
+	return NB_RX + NB_TX + MDV_ERROR_CAUSES + mdv_priv(dev)->netdev.n;
 }
 
 int
 mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned int n)
 {
+	const struct mdv_errors *errors = &mdv_priv(dev)->errors;
 	struct mdv_rxq_stats rx;
 	struct mdv_txq_stats tx;
 	unsigned int total = xstats_count(dev);
@@ -193,7 +196,9 @@ mdv_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *stats, unsigned in
 		tx_since_reset(dev->data->tx_queues[i], &tx);
 		add_counters(tx_counters, NB_TX, &tx, stats + NB_RX);
 	}
-	mdv_netdev_stats_read(mdv_priv(dev), stats + NB_RX + NB_TX);
+	for (i = 0; i < MDV_ERROR_CAUSES; i++)
+		stats[NB_RX + NB_TX + i].value = errors->count[i] - errors->base[i];
+	mdv_netdev_stats_read(mdv_priv(dev), stats + NB_RX + NB_TX + MDV_ERROR_CAUSES);
 	return (int)total;
 }
 
@@ -210,8 +215,12 @@ mdv_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, 
 		strlcpy(names[i].name, rx_counters[i].name, sizeof(names[i].name));
 	for (i = 0; i < NB_TX; i++)
 		strlcpy(names[NB_RX + i].name, tx_counters[i].name, sizeof(names[i].name));
+	for (i = 0; i < MDV_ERROR_CAUSES; i++)
+		snprintf(names[NB_RX + NB_TX + i].name, sizeof(names[i].name), "error_%s",
+			 mdv_error_name(i));
+	names += NB_RX + NB_TX + MDV_ERROR_CAUSES;
 	for (i = 0; i < netdev->n; i++)
-		snprintf(names[NB_RX + NB_TX + i].name, sizeof(names[i].name), "netdev_%s",
+		snprintf(names[i].name, sizeof(names[i].name), "netdev_%s",
 			 netdev->names[i]);
 	return (int)total;
 }

@@ -31,8 +31,7 @@ dict_number(struct mdv_shown *to, const char *name, uint64_t value)
 static bool
 is_ours(uint16_t port_id)
 {
-	return rte_eth_dev_is_valid_port(port_id) &&
-		rte_eth_devices[port_id].dev_ops == &mdv_dev_ops;
+	return rte_eth_dev_is_valid_port(port_id) && mdv_is_ours(&rte_eth_devices[port_id]);
 }
 
 /* "PORT" or "PORT,QUEUE"; queue NULL: none wanted. */
@@ -107,6 +106,13 @@ handle_flows(const char *cmd, const char *params, struct rte_tel_data *data)
 }
 
 static int
+handle_errors(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	RTE_SET_USED(cmd);
+	return show_port(params, data, mdv_show_errors);
+}
+
+static int
 handle_rxq(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	struct to_dict to = { { dict_text, dict_number }, data };
@@ -150,6 +156,8 @@ RTE_INIT(mdv_telemetry_init)
 		"State, counters and last error of a TX queue. Parameters: int port_id,int queue");
 	rte_telemetry_register_cmd("/mlx4dv/memory", handle_memory,
 		"Memory regions of a port. Parameters: int port_id");
+	rte_telemetry_register_cmd("/mlx4dv/errors", handle_errors,
+		"Errors of a port by cause, and the last of them. Parameters: int port_id");
 	rte_telemetry_register_cmd("/mlx4dv/flows", handle_flows,
 		"Flow rules of a port. Parameters: int port_id");
 }

@@ -156,10 +156,11 @@ static __rte_noinline void
 tx_failed(struct mdv_txq *txq, const struct dvq_cqe *cqe)
 {
 	txq->stats.errors++;
+	txq->last_error = (struct mdv_last_error){ .ended = true };
 	if (!dvq_cqe_is_error(cqe))
 		return;
-	txq->last_error = (struct mdv_last_error){ dvq_cqe_syndrome(cqe),
-		dvq_cqe_vendor_err(cqe) };
+	txq->last_error.syndrome = dvq_cqe_syndrome(cqe);
+	txq->last_error.vendor = dvq_cqe_vendor_err(cqe);
 	dvq_sq_complete_before(&txq->sq, dvq_cqe_wqe_index(cqe));
 }
 

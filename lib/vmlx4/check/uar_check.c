@@ -213,6 +213,6 @@ doorbells_run(void *arg)
 void
 vmlx4_check_command(struct vmlx4_context *ctx)
 {
-	if (vmlx4_strict(ctx->adapter) && ctx->pages != NULL)
+	if (vmlx4_strict(ctx->adapter) && ctx->pages != NULL && !ctx->dead)
 		vmlx4_guarded(ctx->adapter, doorbells_run, ctx);
 }

@@ -42,6 +42,7 @@ int vmlx4_fault_command(struct vmlx4_context *ctx, uint32_t command,
 	const struct vmlx4_cmd *cmd);
 /* No new context: the device is dead. state.c */
 bool vmlx4_fault_device_dead(const struct vmlx4_adapter *adapter);
+bool vmlx4_fault_device_returns(const struct vmlx4_adapter *adapter);
 
 /* A WQE is about to be executed or filled: 0, or its syndrome. queue.c */
 uint8_t vmlx4_fault_wqe(struct vmlx4_port *port, uint32_t qpn, bool send);

@@ -125,7 +125,7 @@ complete(struct vmlx4_fault_parser *parser)
 	default:
 		if (nothing)
 			return vmlx4_fault_bad(parser, parser->subject, "say what happens to it: "
-				"%s", spec->subject == VMLX4_FAULT_DEVICE ? "fatal" :
+				"%s", spec->subject == VMLX4_FAULT_DEVICE ? "fatal or remove" :
 				spec->subject == VMLX4_FAULT_QP ?
 				"fatal, request-error or access-error" :
 				spec->subject == VMLX4_FAULT_CQ ? "error" : "missing or stuck");
@@ -305,7 +305,8 @@ const char vmlx4_fault_help[] =
 "  frame tx|rx duplicate[=N]        followed by N (1) copies\n"
 "  slow frames=N per=TIME [queue=N] the port receives no faster; 64 frames wait\n"
 "  link down [for=TIME]             and up again\n"
-"  device fatal                     no command works any more, nor open()\n"
+"  device fatal [for=TIME]          no command works any more, nor open()\n"
+"  device remove [for=TIME]         and there is no device nor interface any more\n"
 "  qp fatal|request-error|access-error\n"
 "                                   the QP ends, with its asynchronous event\n"
 "  cq error                         the CQ ends, with its asynchronous event\n"

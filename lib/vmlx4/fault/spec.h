@@ -47,6 +47,7 @@ enum vmlx4_fault_action {
 	VMLX4_FAULT_RATE,           /* slow */
 	VMLX4_FAULT_DOWN,           /* link */
 	VMLX4_FAULT_FATAL,          /* device, qp */
+	VMLX4_FAULT_REMOVE,         /* device */
 	VMLX4_FAULT_REQUEST_ERROR,  /* qp */
 	VMLX4_FAULT_ACCESS_ERROR,
 	VMLX4_FAULT_ERROR,          /* cq */

@@ -52,13 +52,29 @@ object_die(struct vmlx4_obj *obj)
 }
 
 static void
-device_die(struct vmlx4_faults *faults)
+device_away(struct vmlx4_adapter *adapter, bool away)
+{
+	if (adapter->away == away)
+		return;
+	/* Who sees the one must not find the other. */
+	if (away)
+		__atomic_store_n(&adapter->away, true, __ATOMIC_RELEASE);
+	vmlx4_sysfs_away(&adapter->options, away);
+	if (!away)
+		__atomic_store_n(&adapter->away, false, __ATOMIC_RELEASE);
+}
+
+static void
+device_die(struct vmlx4_faults *faults, bool remove)
 {
 	struct vmlx4_adapter *adapter = faults->adapter;
 	struct vmlx4_context *ctx;
 	struct vmlx4_obj *obj;
 	unsigned int i;
 
+	/* The programs hear of it when it is gone. */
+	if (remove)
+		device_away(adapter, true);
 	if (faults->dead)
 		return;
 	faults->dead = true;
@@ -69,10 +85,29 @@ device_die(struct vmlx4_faults *faults)
 		vmlx4_netdev_sysfs_update(&adapter->ports[i]);
 	}
 	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
+		if (ctx->dead) /* of an earlier time */
+			continue;
 		ctx->dead = true;
 		TAILQ_FOREACH(obj, &ctx->objs, next)
 			object_die(obj);
 		vmlx4_async_event(adapter, ctx, IBV_EVENT_DEVICE_FATAL, 0);
+	}
+}
+
+/* As after a reset of the card: new contexts work, the old ones never again. */
+static void
+device_return(struct vmlx4_faults *faults)
+{
+	struct vmlx4_adapter *adapter = faults->adapter;
+	unsigned int i;
+
+	if (!faults->dead)
+		return;
+	faults->dead = false;
+	device_away(adapter, false);
+	for (i = 0; i < adapter->options.ports; i++) {
+		adapter->ports[i].unplugged--;
+		vmlx4_port_update(&adapter->ports[i]);
 	}
 }
 
@@ -154,6 +189,20 @@ link_up(struct vmlx4_fault_rule *rule)
 }
 
 static void
+device_down(struct vmlx4_fault_rule *rule, const char *when)
+{
+	struct vmlx4_adapter *adapter = rule->adapter;
+	struct vmlx4_faults *faults = adapter->fault_state;
+
+	vmlx4_fault_log(rule, &faults->stats.device_fatals, when, "%s", "");
+	device_die(faults, rule->spec.action == VMLX4_FAULT_REMOVE);
+	if (rule->spec.duration == 0)
+		return;
+	rule->is_down = true;
+	vmlx4_timer_arm(adapter, &rule->timer, vmlx4_time(adapter) + rule->spec.duration);
+}
+
+static void
 state_begin(struct vmlx4_fault_rule *rule)
 {
 	struct vmlx4_faults *faults = rule->adapter->fault_state;
@@ -175,8 +224,7 @@ state_begin(struct vmlx4_fault_rule *rule)
 		link_down(rule, when);
 		break;
 	case VMLX4_FAULT_DEVICE:
-		vmlx4_fault_log(rule, &faults->stats.device_fatals, when, "%s", "");
-		device_die(faults);
+		device_down(rule, when);
 		break;
 	case VMLX4_FAULT_CLOCK:
 		vmlx4_fault_log(rule, &faults->stats.clock_faults, when, "%s", "");
@@ -196,10 +244,15 @@ state_timer(struct vmlx4_timer *timer)
 	struct vmlx4_fault_rule *rule = (struct vmlx4_fault_rule *)(void *)
 		((char *)timer - offsetof(struct vmlx4_fault_rule, timer));
 
-	if (rule->is_down)
-		link_up(rule);
-	else
+	if (!rule->is_down) {
 		state_begin(rule);
+	} else if (rule->spec.subject == VMLX4_FAULT_DEVICE) {
+		rule->is_down = false;
+		vmlx4_fault_note(rule->adapter->fault_state, "back again: %s", rule->spec.text);
+		device_return(rule->adapter->fault_state);
+	} else {
+		link_up(rule);
+	}
 }
 
 void
@@ -238,26 +291,29 @@ vmlx4_fault_state_event(struct vmlx4_faults *faults, enum vmlx4_fault_trigger tr
 void
 vmlx4_fault_state_undo(struct vmlx4_faults *faults)
 {
-	struct vmlx4_adapter *adapter = faults->adapter;
 	struct vmlx4_fault_rule *rule = NULL;
-	unsigned int i;
 
 	faults->clock_missing = false;
 	faults->clock_stuck = false;
 	while ((rule = vmlx4_fault_next(faults, rule, VMLX4_FAULT_LINK)) != NULL)
 		if (rule->is_down)
 			link_set(rule, false);
-	if (!faults->dead)
-		return;
-	/* As after a reset of the card: new contexts work, the old ones never again. */
-	faults->dead = false;
-	for (i = 0; i < adapter->options.ports; i++) {
-		adapter->ports[i].unplugged--;
-		vmlx4_port_update(&adapter->ports[i]);
-	}
+	device_return(faults);
 }
 
 /* ---- what the model asks ---- */
+
+/* Time goes on for a device that is to come back, though nobody has it open. */
+bool
+vmlx4_fault_device_returns(const struct vmlx4_adapter *adapter)
+{
+	struct vmlx4_fault_rule *rule = NULL;
+
+	while ((rule = vmlx4_fault_next(adapter->fault_state, rule, VMLX4_FAULT_DEVICE)) != NULL)
+		if (rule->is_down)
+			return true;
+	return false;
+}
 
 bool
 vmlx4_fault_device_dead(const struct vmlx4_adapter *adapter)

@@ -168,6 +168,7 @@ PLAIN_ACTION(drop, VMLX4_FAULT_DROP)
 PLAIN_ACTION(corrupt, VMLX4_FAULT_CORRUPT)
 PLAIN_ACTION(down, VMLX4_FAULT_DOWN)
 PLAIN_ACTION(fatal, VMLX4_FAULT_FATAL)
+PLAIN_ACTION(remove, VMLX4_FAULT_REMOVE)
 PLAIN_ACTION(request_error, VMLX4_FAULT_REQUEST_ERROR)
 PLAIN_ACTION(access_error, VMLX4_FAULT_ACCESS_ERROR)
 PLAIN_ACTION(error, VMLX4_FAULT_ERROR)
@@ -198,6 +199,7 @@ const struct vmlx4_fault_word vmlx4_fault_words_what[] = {
 	{ "queue", VMLX4_FAULT_NEEDED, S(SLOW), false, parse_queue },
 	{ "down", VMLX4_FAULT_NONE, S(LINK), false, parse_down },
 	{ "fatal", VMLX4_FAULT_NONE, S(DEVICE) | S(QP), false, parse_fatal },
+	{ "remove", VMLX4_FAULT_NONE, S(DEVICE), false, parse_remove },
 	{ "request-error", VMLX4_FAULT_NONE, S(QP), false, parse_request_error },
 	{ "access-error", VMLX4_FAULT_NONE, S(QP), false, parse_access_error },
 	{ "error", VMLX4_FAULT_NONE, S(CQ), false, parse_error },

@@ -253,7 +253,7 @@ const struct vmlx4_fault_word vmlx4_fault_words_which[] = {
 	{ "at", VMLX4_FAULT_NEEDED, STATES, true, parse_at },
 	{ "command", VMLX4_FAULT_NEEDED, STATES, true, parse_command },
 	{ "frame", VMLX4_FAULT_NEEDED, STATES, true, parse_frame },
-	{ "for", VMLX4_FAULT_NEEDED, S(LINK), false, parse_for },
+	{ "for", VMLX4_FAULT_NEEDED, S(LINK) | S(DEVICE), false, parse_for },
 };
 const unsigned int vmlx4_fault_words_which_count =
 	sizeof(vmlx4_fault_words_which) / sizeof(vmlx4_fault_words_which[0]);

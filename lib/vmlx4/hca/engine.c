@@ -185,6 +185,9 @@ engine_audit(struct vmlx4_adapter *adapter, uint64_t now)
 	struct vmlx4_qp *qp;
 
 	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
+		/* Its program may have freed the queues: no command tells of that any more. */
+		if (ctx->dead)
+			continue;
 		TAILQ_FOREACH(qp, &ctx->sqs, sq_next)
 			sq_audit(qp, now);
 		TAILQ_FOREACH(obj, &ctx->objs, next)
@@ -279,6 +282,8 @@ vmlx4_engine_pass_unguarded(struct vmlx4_adapter *adapter, unsigned int budget)
 	if (unlikely(adapter->time.next != VMLX4_NEVER))
 		done += vmlx4_timers_run(adapter);
 	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
+		if (unlikely(ctx->dead))
+			continue;
 		take_doorbells(ctx);
 		if (ctx->scan && done < budget)
 			done += run_queues(ctx, budget - done);

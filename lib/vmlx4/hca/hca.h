@@ -396,6 +396,7 @@ struct vmlx4_adapter {
 	struct vmlx4_check_state *check; /* the contract checker's, or NULL */
 	struct vmlx4_faults *faults; /* NULL while there are none */
 	struct vmlx4_faults *fault_state; /* the same, always */
+	bool away;                    /* removed from the machine; atomic */
 	struct vmlx4_time time;
 	struct vmlx4_qp *tx_active;   /* whose send queue is being executed, or NULL */
 	struct vmlx4_rq *rx_active;   /* which took a frame last */
@@ -408,6 +409,13 @@ struct vmlx4_adapter {
 
 /* The adapter of this process, or NULL while no context is open (adapter.c). */
 struct vmlx4_adapter *vmlx4_adapter_get(void);
+
+/* Was it removed from the machine? No lock. */
+static inline bool
+vmlx4_away(const struct vmlx4_adapter *adapter)
+{
+	return __atomic_load_n(&adapter->away, __ATOMIC_ACQUIRE);
+}
 
 /* Takes the lock ahead of the engine (adapter.c). */
 void vmlx4_lock(struct vmlx4_adapter *adapter);

@@ -234,7 +234,12 @@ real_fstat(int fd, struct stat *st)
 static int
 any_stat(const char *path, struct stat *st)
 {
-	return is_device(path) ? device_stat(st) : real_stat(path, st);
+	struct vmlx4_adapter *adapter;
+
+	if (!is_device(path))
+		return real_stat(path, st);
+	adapter = vmlx4_adapter_get();
+	return adapter != NULL && vmlx4_away(adapter) ? fail(-ENOENT) : device_stat(st);
 }
 
 static bool

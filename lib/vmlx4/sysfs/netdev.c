@@ -50,7 +50,7 @@ find_name(struct vmlx4_adapter *adapter, const char *name)
 {
 	unsigned int i;
 
-	if (adapter == NULL || name[0] == '\0')
+	if (adapter == NULL || name[0] == '\0' || vmlx4_away(adapter))
 		return NULL;
 	for (i = 0; i < adapter->options.ports; i++)
 		if (strncmp(adapter->ports[i].netdev.name, name, IFNAMSIZ) == 0)
@@ -63,7 +63,7 @@ find_index(struct vmlx4_adapter *adapter, unsigned int index)
 {
 	unsigned int i;
 
-	if (adapter == NULL || index == 0)
+	if (adapter == NULL || index == 0 || vmlx4_away(adapter))
 		return NULL;
 	for (i = 0; i < adapter->options.ports; i++)
 		if (adapter->ports[i].netdev.ifindex == index)
@@ -74,7 +74,7 @@ find_index(struct vmlx4_adapter *adapter, unsigned int index)
 unsigned int
 vmlx4_netdev_nametoindex(const struct vmlx4_adapter *adapter, const char *name)
 {
-	/* Name and index never change once the adapter lives: no lock. */
+	/* Name and index never change while the adapter is there: no lock. */
 	const struct vmlx4_port *port = find_name((struct vmlx4_adapter *)(uintptr_t)adapter,
 		name);
 

@@ -49,6 +49,11 @@ int vmlx4_sysfs_build(const struct vmlx4_options *options, const char *root,
 /* Remove root and all below it. Refuses what _build() did not begin. */
 int vmlx4_sysfs_remove(const char *root);
 
+/* ---- away.c ---- */
+
+/* The adapter has left the machine, or is back: the tree follows. */
+void vmlx4_sysfs_away(const struct vmlx4_options *options, bool away);
+
 /* ---- attribute.c ---- */
 
 #define VMLX4_GIDS 128 /* entries of a port's GID table */

@@ -105,7 +105,7 @@ vmlx4_uverbs_open(struct vmlx4_adapter *adapter, int flags)
 	if (adapter->options.deny_open)
 		return -EACCES;
 	if (adapter->faults != NULL && vmlx4_fault_device_dead(adapter))
-		return -EIO;
+		return vmlx4_away(adapter) ? -ENOENT : -EIO;
 	ctx = vmlx4_zalloc(sizeof(*ctx));
 	if (ctx == NULL)
 		return -ENOMEM;
@@ -142,7 +142,8 @@ vmlx4_uverbs_close(struct vmlx4_adapter *adapter, int fd)
 	vmlx4_lock(adapter);
 	contexts = adapter->counts.contexts;
 	fd_forget(fd);
-	last = contexts == 1 && adapter->counts.contexts == 0;
+	last = contexts == 1 && adapter->counts.contexts == 0 &&
+		!vmlx4_fault_device_returns(adapter);
 	vmlx4_unlock(adapter);
 	if (last) {
 		vmlx4_engine_stop(adapter);
@@ -224,7 +225,8 @@ context_begin(struct vmlx4_context *ctx, int *async_fd)
 	ctx->ready = true;
 	TAILQ_INSERT_TAIL(&adapter->contexts, ctx, next);
 	adapter->counts.contexts++;
-	if (adapter->counts.contexts > 1)
+	/* It also goes on without a context where a device is to come back. */
+	if (adapter->engine != NULL)
 		return 0;
 	ret = vmlx4_engine_start(adapter);
 	if (ret == 0)

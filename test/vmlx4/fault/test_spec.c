@@ -152,6 +152,8 @@ states(void **state)
 	assert_int_equal(good("link down frame=9")->trigger, VMLX4_FAULT_AT_FRAME);
 	assert_int_equal(good("device fatal at=1s")->at, 1000000000);
 	assert_int_equal(good("device fatal")->trigger, VMLX4_FAULT_AT_ONCE);
+	assert_int_equal(good("device remove frame=3 for=2ms")->action, VMLX4_FAULT_REMOVE);
+	assert_int_equal(specs[0].duration, 2000000);
 	assert_int_equal(good("qp access-error command=4")->action, VMLX4_FAULT_ACCESS_ERROR);
 	assert_int_equal(good("cq error cqn=128")->cqn, 128);
 	assert_int_equal(good("clock stuck at=5ns")->action, VMLX4_FAULT_STUCK);
@@ -243,7 +245,9 @@ mistakes(void **state)
 	bad("link down every=5ms for=5ms", "fault 1", "every=", "less than every=");
 	bad("link down frame=3 every=5ms for=1ms", "fault 1", "every=", "at=TIME");
 	bad("link down count=3", "fault 1", "count=", "every=TIME");
-	bad("device", "fault 1", "device", "fatal");
+	bad("device", "fault 1", "device", "fatal or remove");
+	bad("device fatal remove", "fault 1", "remove", "one");
+	bad("qp remove", "fault 1", "remove", "qp");
 	bad("device fatal port=1", "fault 1", "port=1", "device takes");
 	bad("qp", "fault 1", "qp", "request-error");
 	bad("cq", "fault 1", "cq", "error");

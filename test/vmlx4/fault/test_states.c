@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -352,6 +356,82 @@ close_dead(void **state)
 	return ibv_close_device(other);
 }
 
+static int
+devices(void)
+{
+	struct ibv_device **list;
+	int n = -1;
+
+	list = ibv_get_device_list(&n);
+	assert_non_null(list);
+	ibv_free_device_list(list);
+	return n;
+}
+
+static bool
+in_sysfs(const char *entry)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("SYSFS_PATH"), entry);
+	return access(path, F_OK) == 0;
+}
+
+static const char * const entries[] = {
+	"class/infiniband_verbs/uverbs0", "class/infiniband/mlx4_0", "class/net/vmlx4p1",
+	"class/net/vmlx4p2", "bus/pci/devices/0000:05:00.0/vendor",
+};
+
+static void
+check_presence(bool there)
+{
+	struct stat st;
+	unsigned int i;
+
+	assert_int_equal(devices(), there);
+	for (i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		assert_int_equal(in_sysfs(entries[i]), there);
+	assert_int_equal(if_nametoindex("vmlx4p1") != 0, there);
+	assert_int_equal(stat("/dev/infiniband/uverbs0", &st), there ? 0 : -1);
+	if (!there) {
+		assert_int_equal(errno, ENOENT);
+		assert_int_equal(open("/dev/infiniband/uverbs0", O_RDWR), -1);
+		assert_int_equal(errno, ENOENT);
+	}
+}
+
+/* Gone from the machine, and back after a time, or at the word of the program. */
+static void
+device_leaves_and_returns(void **state)
+{
+	struct device *device = *state;
+	struct ibv_async_event event;
+	struct ibv_context *other;
+	unsigned int i;
+
+	check_presence(true);
+	for (i = 0; i < 3; i++) {
+		other = device_open();
+		fault(i == 1 ? "device remove" : "device remove for=5ms");
+		assert_int_equal(next_event(other, &event), IBV_EVENT_DEVICE_FATAL);
+		assert_int_equal(next_event(device->ctx, &event),
+			i == 0 ? IBV_EVENT_DEVICE_FATAL : -1);
+		check_presence(false);
+		wait_ns(4000000);
+		check_presence(false);
+		if (i == 1)
+			assert_int_equal(vmlx4_fault_clear(), 0);
+		else
+			wait_ns(1000000);
+		check_presence(true);
+		assert_int_equal(ibv_close_device(other), 0);
+		other = device_open();
+		assert_int_equal(port_state(other, 1), IBV_PORT_ACTIVE);
+		assert_int_equal(port_state(other, 2), IBV_PORT_ACTIVE);
+		assert_int_equal(ibv_close_device(other), 0);
+	}
+}
+
 static uint64_t
 raw_clock(struct ibv_context *ctx)
 {
@@ -412,6 +492,8 @@ main(void)
 		FAULTY(cq_error),
 		FAULTY(held_completions_and_commands),
 		cmocka_unit_test_setup_teardown(device_dies, device_setup, close_dead),
+		cmocka_unit_test_setup_teardown(device_leaves_and_returns, device_setup,
+			close_dead),
 		FAULTY(clock_stands_still),
 		FAULTY(clock_is_missing),
 	};
