@@ -22,7 +22,7 @@ packages()
 	test)
 		echo python3-pytest python3-scapy ibverbs-utils perftest \
 			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump \
-			mandoc valgrind make
+			mandoc valgrind make python3-pyelftools
 		packages fuzz
 		;;
 	fuzz)

@@ -118,8 +118,8 @@ frame_flow(uint8_t *frame, size_t length, const uint8_t dst[6], const struct fra
 		ip6->payload_len = rte_cpu_to_be_16(length - 14 - sizeof(*ip6));
 		ip6->proto = flow->proto;
 		ip6->hop_limits = 64;
-		memcpy(ip6->src_addr, flow->src6, 16);
-		memcpy(ip6->dst_addr, flow->dst6, 16);
+		memcpy(&ip6->src_addr, flow->src6, 16);
+		memcpy(&ip6->dst_addr, flow->dst6, 16);
 		frame_l4(ip + sizeof(*ip6), length - 14 - sizeof(*ip6), flow, ip6);
 	} else {
 		struct rte_ipv4_hdr *ip4 = (void *)ip;

@@ -177,5 +177,11 @@ struct vmlx4_port_stats wire_stats(uint16_t port);
 struct vmlx4_object_counts object_counts(void);
 /* An xstat by name; fails when there is none of that name. */
 uint64_t xstat_of(uint16_t port, const char *name);
+/*
+ * A counter of a queue: "rx" or "tx", "packets", "bytes" or "errors". By its xstat, as
+ * DPDK 25.11 took the counters of queues out of rte_eth_stats.
+ */
+uint64_t queue_xstat_of(uint16_t port, const char *direction, unsigned int queue,
+	const char *what);
 
 #endif /* TEST_PMD_HARNESS_H_ */

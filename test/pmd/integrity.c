@@ -232,8 +232,8 @@ check_totals(struct run *run)
 	}
 	CHECK_EQ(used, (1u << QUEUES) - 1);
 	for (i = 0; i < QUEUES; i++) {
-		CHECK(tx.q_opackets[i] > 0);
-		CHECK(rx.q_ipackets[i] > 0);
+		CHECK(queue_xstat_of(run->tx, "tx", i, "packets") > 0);
+		CHECK(queue_xstat_of(run->rx, "rx", i, "packets") > 0);
 	}
 }
 

@@ -35,10 +35,10 @@ TEST(stats_are_exact_and_zero_after_reset)
 		CHECK_EQ(stats.opackets, 50);
 		CHECK_EQ(stats.obytes, 50 * 100);
 		CHECK_EQ(stats.imissed + stats.ierrors + stats.oerrors + stats.rx_nombuf, 0);
-		CHECK_EQ(stats.q_ipackets[0], 70);
-		CHECK_EQ(stats.q_ibytes[0], bytes);
-		CHECK_EQ(stats.q_opackets[0], 50);
-		CHECK_EQ(stats.q_obytes[0], 50 * 100);
+		CHECK_EQ(queue_xstat_of(port, "rx", 0, "packets"), 70);
+		CHECK_EQ(queue_xstat_of(port, "rx", 0, "bytes"), bytes);
+		CHECK_EQ(queue_xstat_of(port, "tx", 0, "packets"), 50);
+		CHECK_EQ(queue_xstat_of(port, "tx", 0, "bytes"), 50 * 100);
 		CHECK_OK(rte_eth_stats_reset(port));
 		stats = stats_of(port);
 		CHECK(memcmp(&stats, &zero, sizeof(zero)) == 0);
@@ -90,13 +90,15 @@ TEST(stats_of_the_queues_sum_up_to_the_port)
 			tx_all(port, i % conf.txq, &m, 1);
 		}
 		stats = stats_of(port);
-		for (i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
-			CHECK_EQ(stats.q_errors[i], 0);
-			CHECK_EQ(stats.q_opackets[i] != 0, i < conf.txq);
-			ip += stats.q_ipackets[i];
-			ib += stats.q_ibytes[i];
-			op += stats.q_opackets[i];
-			ob += stats.q_obytes[i];
+		for (i = 0; i < conf.rxq; i++) {
+			CHECK_EQ(queue_xstat_of(port, "rx", i, "errors"), 0);
+			ip += queue_xstat_of(port, "rx", i, "packets");
+			ib += queue_xstat_of(port, "rx", i, "bytes");
+		}
+		for (i = 0; i < conf.txq; i++) {
+			CHECK(queue_xstat_of(port, "tx", i, "packets") != 0);
+			op += queue_xstat_of(port, "tx", i, "packets");
+			ob += queue_xstat_of(port, "tx", i, "bytes");
 		}
 		CHECK_EQ(stats.ipackets, 100);
 		CHECK_EQ(stats.ipackets, ip);

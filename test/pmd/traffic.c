@@ -355,3 +355,12 @@ xstat_of(uint16_t port, const char *name)
 	CHECK_EQ(rte_eth_xstats_get_by_id(port, &id, &value, 1), 1);
 	return value;
 }
+
+uint64_t
+queue_xstat_of(uint16_t port, const char *direction, unsigned int queue, const char *what)
+{
+	char name[RTE_ETH_XSTATS_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "%s_q%u_%s", direction, queue, what);
+	return xstat_of(port, name);
+}

@@ -110,6 +110,9 @@ def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), opti
                              popen={"cwd": folder, "env": dict(os.environ, TMPDIR=folder)},
                              **arguments) as pmd:
             infos = [pmd.info(port) for port in (0, 1)]
+            if queues > 1 and driver != testpmd.STOCK:
+                # The flows differ in their addresses, from DPDK 26.03 on in their ports.
+                pmd.do("port config all rss all")
             pmd.do("start tx_first %d" % bursts)
             begin = time.monotonic()
             while time.monotonic() - begin < seconds:

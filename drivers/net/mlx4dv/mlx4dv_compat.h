@@ -29,6 +29,13 @@
 #define MDV_STORE_RELEASE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #endif
 
+/* 25.11 lets rte_eth_rx_queue_count() fail. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int mdv_queue_count_t;
+#else
+typedef uint32_t mdv_queue_count_t;
+#endif
+
 /* 25.11 moved the counters of queues out of rte_eth_stats. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define MDV_STATS_QUEUES_ARG , struct eth_queue_stats *queues

@@ -31,7 +31,7 @@ rx_completed(const struct mdv_rxq *rxq)
 	return low;
 }
 
-uint32_t
+mdv_queue_count_t
 mdv_rx_queue_count(void *queue)
 {
 	const struct mdv_rxq *rxq = queue;

@@ -260,7 +260,7 @@ void mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 void mdv_rx_discard(struct mdv_rxq *rxq, uint64_t *packets);
 
 /* mlx4dv_desc.c: what rte_eth_rx_queue_count() and its like call */
-uint32_t mdv_rx_queue_count(void *rxq);
+mdv_queue_count_t mdv_rx_queue_count(void *rxq);
 int mdv_rx_descriptor_status(void *rxq, uint16_t offset);
 int mdv_tx_descriptor_status(void *txq, uint16_t offset);
 
