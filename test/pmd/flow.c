@@ -219,7 +219,32 @@ TEST(flow_rss_over_parts_of_the_queues)
 	check_spread(6, q + 2, 2);
 }
 
-TEST(flow_twice_the_same_is_refused)
+/* One that leads to the same place is harmless, and serves when the first is gone. */
+TEST(flow_twice_the_same)
+{
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
+	uint16_t port = port_up(0, &conf);
+	struct rte_flow *first, *second;
+	struct rule r;
+
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 1);
+	first = rule_create(port, &r);
+	second = rule_create(port, &r);
+	CHECK(first != second);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
+	rule_destroy(port, first);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
+	CHECK_EQ(rte_flow_destroy(port, first, NULL), -ENOENT);
+	rule_queue(&r, 2);
+	rule_refused(port, &r, -EEXIST, "there is a rule");
+	rule_destroy(port, second);
+	rule_create(port, &r);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 2);
+}
+
+TEST(flow_twice_the_same_to_another_queue_is_refused)
 {
 	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);
 	uint16_t port = port_up(0, &conf);
@@ -230,7 +255,6 @@ TEST(flow_twice_the_same_is_refused)
 	rule_eth(&r, mac_foreign);
 	rule_queue(&r, 1);
 	first = rule_create(port, &r);
-	rule_refused(port, &r, -EEXIST, "there is a rule");
 	rule_queue(&r, 2);
 	rule_refused(port, &r, -EEXIST, "there is a rule");
 	CHECK_EQ(queue_of_mac(port, mac_foreign), 1);
@@ -324,6 +348,14 @@ TEST(flow_thousand_rules_flushed_and_dumped)
 		if (i % 3 != 0)
 			rule_queue(&r, i % QUEUES);
 		rule_create(port, &r);
+	}
+	/* Each of them is still known, however many there are. */
+	for (i = 0; i < 1000; i++) {
+		rule_begin(&r);
+		rule_eth(&r, NULL);
+		rule_ipv4(&r, 0x0a000000 + i, 0x0b000001);
+		rule_queue(&r, (i + 1) % QUEUES);
+		rule_refused(port, &r, -EEXIST, "there is a rule");
 	}
 	CHECK(file != NULL);
 	CHECK_OK(rte_flow_dev_dump(port, NULL, file, NULL));

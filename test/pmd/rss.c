@@ -241,6 +241,28 @@ TEST(rss_configuration_reads_back)
 	CHECK(rte_eth_dev_configure(port, 4, 1, &conf.eth) < 0);
 }
 
+/* As applications ask for them: some of the types in these are for IPv6 extensions. */
+TEST(rss_groups_of_types_are_taken)
+{
+	static const uint64_t groups[] = { RTE_ETH_RSS_IP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UDP,
+		RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP };
+	struct rte_mempool *pool = pool_create(4096, 2048);
+	struct rte_eth_rss_conf got = { 0 };
+	uint16_t port = port_open(0);
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(groups); i++) {
+		struct port_conf conf = rss_conf(pool, 4, odd_key, groups[i]);
+
+		port_configure(port, &conf);
+		port_start(port, &conf);
+		CHECK_OK(rte_eth_dev_rss_hash_conf_get(port, &got));
+		CHECK_EQ(got.rss_hf & groups[i], groups[i]);
+		check_traffic(port);
+		CHECK_OK(rte_eth_dev_stop(port));
+	}
+}
+
 TEST(rss_default_key_is_the_one_told)
 {
 	struct port_conf conf = rss_conf(pool_create(4096, 2048), 4, NULL, ALL_TYPES);

@@ -90,6 +90,12 @@ TAILQ_HEAD(mdv_rule_list, mdv_rule);
 /* ---- the application's rules (mlx4dv_flow.c) ---- */
 
 TAILQ_HEAD(mdv_flow_list, rte_flow);
+
+/* The same rules, to be found at once (mlx4dv_flow_table.c). */
+struct mdv_flow_table {
+	struct mdv_flow_bucket *buckets;
+	uint32_t size, used; /* size: of buckets, a power of two or 0 */
+};
 struct mdv_flow_target;
 TAILQ_HEAD(mdv_flow_target_list, mdv_flow_target);
 
@@ -209,6 +215,7 @@ struct mdv_priv {
 	bool isolated;            /* only the application's flow rules bring frames */
 	struct mdv_rule_list rules;
 	struct mdv_flow_list flows;
+	struct mdv_flow_table flow_table;
 	struct mdv_flow_target_list flow_targets;
 
 	struct mdv_rss rss;

@@ -17,14 +17,6 @@
 #include "mlx4dv_log.h"
 #include "mlx4dv_show.h"
 
-struct rte_flow {
-	TAILQ_ENTRY(rte_flow) next;
-	struct mdv_flow_request req;
-	struct mdv_flow_fate fate;
-	struct mdv_flow_target *target; /* these while the port runs */
-	struct ibv_flow *flow;
-};
-
 const char *
 mdv_flow_hint(int err)
 {
@@ -127,6 +119,7 @@ mdv_flows_free(struct mdv_priv *priv)
 		TAILQ_REMOVE(&priv->flows, flow, next);
 		free(flow);
 	}
+	mdv_flow_table_free(priv);
 }
 
 void
@@ -161,10 +154,10 @@ parse(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 	if (ret != 0)
 		return ret;
 	/* The adapter would take it, and only one of the two would ever see a frame. */
-	TAILQ_FOREACH(other, &priv->flows, next)
-		if (memcmp(&other->req, &flow->req, sizeof(flow->req)) == 0)
-			return rte_flow_error_set(error, EEXIST, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
-				other, "there is a rule with this pattern and priority");
+	other = mdv_flow_table_find(priv, &flow->req);
+	if (other != NULL && !mdv_flow_same_fate(&other->fate, &flow->fate))
+		return rte_flow_error_set(error, EEXIST, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, other,
+			"there is a rule with this pattern and priority that leads elsewhere");
 	return 0;
 }
 
@@ -192,6 +185,8 @@ flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 		return NULL;
 	}
 	ret = parse(dev, attr, pattern, actions, flow, error);
+	if (ret == 0 && (ret = mdv_flow_table_reserve(priv)) != 0)
+		rte_flow_error_set(error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL, NULL);
 	if (ret == 0 && priv->started) {
 		ret = install(priv, flow);
 		if (ret != 0)
@@ -204,6 +199,7 @@ flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 		return NULL;
 	}
 	TAILQ_INSERT_TAIL(&priv->flows, flow, next);
+	mdv_flow_table_add(priv, flow);
 	return flow;
 }
 
@@ -211,19 +207,16 @@ static int
 flow_destroy(struct rte_eth_dev *dev, struct rte_flow *flow, struct rte_flow_error *error)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
-	struct rte_flow *known;
 	int ret;
 
-	TAILQ_FOREACH(known, &priv->flows, next)
-		if (known == flow)
-			break;
-	if (known == NULL)
+	if (!mdv_flow_table_has(priv, flow))
 		return rte_flow_error_set(error, ENOENT, RTE_FLOW_ERROR_TYPE_HANDLE, flow,
 			"no such rule on this port");
 	ret = uninstall(priv, flow);
 	if (ret != 0)
 		return rte_flow_error_set(error, -ret, RTE_FLOW_ERROR_TYPE_HANDLE, flow,
 			"the adapter did not let go of the rule: see the log");
+	mdv_flow_table_remove(priv, flow);
 	TAILQ_REMOVE(&priv->flows, flow, next);
 	free(flow);
 	return 0;

@@ -39,6 +39,7 @@ struct mdv_flow_target {
 	struct ibv_qp *drop_qp;
 };
 
+bool mdv_flow_same_fate(const struct mdv_flow_fate *a, const struct mdv_flow_fate *b);
 int mdv_flow_target_get(struct mdv_priv *priv, const struct mdv_flow_fate *fate,
 	struct mdv_flow_target **target);
 void mdv_flow_target_put(struct mdv_priv *priv, struct mdv_flow_target *target);
@@ -47,6 +48,27 @@ mdv_flow_target_qp(const struct mdv_flow_target *target)
 {
 	return target->fate.drop ? target->drop_qp : target->rss.qp;
 }
+
+/* ---- mlx4dv_flow.c, mlx4dv_flow_table.c: the rules of the application ---- */
+
+struct rte_flow {
+	TAILQ_ENTRY(rte_flow) next; /* in the order of their creation */
+	LIST_ENTRY(rte_flow) same_pattern, same_handle; /* in a bucket of the table */
+	uint32_t hash;
+	struct mdv_flow_request req;
+	struct mdv_flow_fate fate;
+	struct mdv_flow_target *target; /* these while the port runs */
+	struct ibv_flow *flow;
+};
+
+int mdv_flow_table_reserve(struct mdv_priv *priv);
+void mdv_flow_table_add(struct mdv_priv *priv, struct rte_flow *flow);
+void mdv_flow_table_remove(struct mdv_priv *priv, struct rte_flow *flow);
+/* A rule with this pattern and priority, or NULL. */
+const struct rte_flow *mdv_flow_table_find(const struct mdv_priv *priv,
+	const struct mdv_flow_request *req);
+bool mdv_flow_table_has(const struct mdv_priv *priv, const struct rte_flow *flow);
+void mdv_flow_table_free(struct mdv_priv *priv);
 
 /* ---- mlx4dv_flow_parse.c, mlx4dv_flow_action.c ---- */
 

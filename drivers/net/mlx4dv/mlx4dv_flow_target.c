@@ -46,8 +46,8 @@ destroy(struct mdv_priv *priv, struct mdv_flow_target *target)
 	free(target);
 }
 
-static bool
-same_fate(const struct mdv_flow_fate *a, const struct mdv_flow_fate *b)
+bool
+mdv_flow_same_fate(const struct mdv_flow_fate *a, const struct mdv_flow_fate *b)
 {
 	if (a->drop || b->drop)
 		return a->drop == b->drop;
@@ -63,7 +63,7 @@ mdv_flow_target_get(struct mdv_priv *priv, const struct mdv_flow_fate *fate,
 	int ret;
 
 	TAILQ_FOREACH(target, &priv->flow_targets, next)
-		if (same_fate(&target->fate, fate))
+		if (mdv_flow_same_fate(&target->fate, fate))
 			break;
 	if (target == NULL) {
 		target = calloc(1, sizeof(*target));

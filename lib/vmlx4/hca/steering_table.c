@@ -96,13 +96,14 @@ insert(struct vmlx4_flow *flow)
 	struct vmlx4_port *port = flow->port;
 	struct vmlx4_flow *at;
 
-	TAILQ_FOREACH(at, &port->flows, port_next)
-		if (order(at) > order(flow))
+	/* From the end, as rules by the thousand tend to have one priority. */
+	TAILQ_FOREACH_REVERSE(at, &port->flows, vmlx4_flow_list, port_next)
+		if (order(at) <= order(flow))
 			break;
 	if (at != NULL)
-		TAILQ_INSERT_BEFORE(at, flow, port_next);
+		TAILQ_INSERT_AFTER(&port->flows, at, flow, port_next);
 	else
-		TAILQ_INSERT_TAIL(&port->flows, flow, port_next);
+		TAILQ_INSERT_HEAD(&port->flows, flow, port_next);
 }
 
 /*
