@@ -164,20 +164,38 @@ lcore_map(char *map, size_t size)
 	map[used - 1] = ')';
 }
 
+bool
+eal_has_hugepages(void)
+{
+	return getenv("MDV_TEST_HUGE_DIR") != NULL;
+}
+
+/*
+ * Without huge pages EAL's memory is one piece that never changes. With them it comes
+ * and goes by the page: tests of that need MDV_TEST_HUGE_DIR, a mounted hugetlbfs.
+ */
 void
 eal_start(const char *megabytes)
 {
 	const char *driver = getenv("MDV_TEST_DRIVER");
 	char map[512];
-	char *args[] = {
-		(char *)"mdv-test", (char *)"--no-huge", (char *)"-m", (char *)megabytes,
-		(char *)"--no-pci", (char *)"--lcores", map, (char *)"--no-telemetry",
-		(char *)"--no-shconf", (char *)"--iova-mode=va",
-		(char *)"--log-level=notice", NULL,
+	char *args[16] = {
+		(char *)"mdv-test", (char *)"--no-pci", (char *)"--lcores", map,
+		(char *)"--no-telemetry", (char *)"--no-shconf", (char *)"--iova-mode=va",
+		(char *)"--log-level=notice",
 	};
-	int ret;
+	int n = 8, ret;
 
 	lcore_map(map, sizeof(map));
+	if (eal_has_hugepages()) {
+		args[n++] = (char *)"--huge-dir";
+		args[n++] = getenv("MDV_TEST_HUGE_DIR");
+		args[n++] = (char *)"--huge-unlink";
+	} else {
+		args[n++] = (char *)"--no-huge";
+		args[n++] = (char *)"-m";
+		args[n++] = (char *)megabytes;
+	}
 	/*
 	 * dlopen() rather than EAL's -d, which refuses a driver that lies under a
 	 * world-writable directory.
@@ -185,7 +203,7 @@ eal_start(const char *megabytes)
 	if (driver == NULL)
 		driver = MDV_TEST_DRIVER_PATH;
 	CHECK_MSG(dlopen(driver, RTLD_NOW | RTLD_GLOBAL) != NULL, "%s", dlerror());
-	ret = rte_eal_init((int)RTE_DIM(args) - 1, args);
+	ret = rte_eal_init(n, args);
 	CHECK_MSG(ret >= 0, "rte_eal_init: %s", rte_strerror(rte_errno));
 	adapter_hold();
 }

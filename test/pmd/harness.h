@@ -96,6 +96,9 @@ void test_skip(const char *format, ...);
 
 void sleep_ms(unsigned int milliseconds);
 
+/* Does EAL's memory come and go? */
+bool eal_has_hugepages(void);
+
 /* ---- pools; all must be whole again when the test ends ---- */
 
 /* data_room without headroom. */

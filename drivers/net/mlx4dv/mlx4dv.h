@@ -441,6 +441,29 @@ int mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mem
 	const struct mdv_range *whole, struct mdv_mr_entry *entry);
 int mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
 	struct mdv_mr_entry *entry);
+/* Regions of a pool that goes; others that its memory lies in stay. */
+void mdv_mr_forget_pool(struct mdv_priv *priv, const struct mdv_range *r);
+
+/* Register r, neither more nor less, unless a region has it. */
+int mdv_mr_register(struct mdv_priv *priv, const struct mdv_range *r, bool of_pool);
+/* Is all of r registered as one piece? */
+bool mdv_mr_knows(struct mdv_priv *priv, const struct mdv_range *r);
+/* Memory that nobody sends from or receives into any more. */
+void mdv_mr_forget(struct mdv_priv *priv, const struct mdv_range *r);
+
+/* mlx4dv_mr_pool.c */
+int mdv_mr_pool_init(struct mdv_priv *priv);
+void mdv_mr_pool_fini(struct mdv_priv *priv);
+/* The piece that r lies in, or -ENOENT. */
+int mdv_mr_pool_piece(struct rte_mempool *mp, const struct mdv_range *r,
+	struct mdv_range *piece);
+/* The pieces of memory that the buffers of a pool lie in. */
+void mdv_mr_pool_pieces(struct rte_mempool *mp,
+	void (*each)(const struct mdv_range *piece, void *arg), void *arg);
+
+/* mlx4dv_dma.c: of every port of a device */
+int mdv_dma_map(struct rte_device *rdev, void *addr, size_t len);
+int mdv_dma_unmap(struct rte_device *rdev, void *addr, size_t len);
 
 /* mlx4dv_intr.c */
 int mdv_intr_init(struct mdv_priv *priv);

@@ -4,9 +4,10 @@
  * Memory regions. One table per port, sorted by address, says which lkey opens
  * which memory; queues keep the entries that they used last.
  *
- * EAL memory is registered by the longest run of pages around an address, so
- * that few regions serve many pools; other memory of a pool by the pool's chunk;
- * an external buffer by its own extent. Regions live as long as some of
+ * The memory of a pool is registered by its pieces, to the byte, and goes with the
+ * pool: nothing of it is on its way then (mlx4dv_mr_pool.c). Other EAL memory is
+ * registered by the longest run of pages around an address, so that one region serves
+ * many buffers; an external buffer by its own extent. Those live as long as some of
  * their memory does, and at most until the port is closed: a run that has grown
  * gets a new region, and the old one stays for the WQEs that name it. Nobody
  * tells when an external buffer is unmapped: it must stay until then.
@@ -29,12 +30,11 @@
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
 
-#define MIN_PAGE 4096u /* no page is smaller */
-
 struct mdv_mr {
 	TAILQ_ENTRY(mdv_mr) next;
 	struct ibv_mr *ibv;
 	uintptr_t start, end;     /* what was not freed lies in here */
+	bool of_pool;             /* goes as soon as some of it does */
 };
 
 /* ---- the table; called with its lock held ---- */
@@ -145,7 +145,7 @@ reg_mr(struct mdv_priv *priv, const struct mdv_range *r)
 
 /* A region for r; it takes over from whatever served parts of r. */
 static int
-table_register(struct mdv_priv *priv, const struct mdv_range *r)
+table_register(struct mdv_priv *priv, const struct mdv_range *r, bool of_pool)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	struct mdv_mr_map map;
@@ -164,6 +164,7 @@ table_register(struct mdv_priv *priv, const struct mdv_range *r)
 	}
 	mr->start = r->start;
 	mr->end = r->end;
+	mr->of_pool = of_pool;
 	TAILQ_INSERT_TAIL(&t->mrs, mr, next);
 	table_cut(t, r);
 	map.entry = (struct mdv_mr_entry){
@@ -213,6 +214,32 @@ mr_trim(struct mdv_mr *mr, const struct mdv_range *r)
 	}
 }
 
+/* Without room for a split the whole table goes, and fills again. */
+static void
+table_drop(struct mdv_mr_table *t, const struct mdv_range *r)
+{
+	if (table_reserve(t) == 0)
+		table_cut(t, r);
+	else
+		t->n = 0;
+}
+
+static bool
+overlaps(const struct mdv_mr *mr, const struct mdv_range *r)
+{
+	return r->start < mr->end && mr->start < r->end;
+}
+
+/* The region of a pool is gone as a whole. */
+static void
+pool_mr_free(struct mdv_priv *priv, struct mdv_mr *mr)
+{
+	const struct mdv_range whole = { mr->start, mr->end };
+
+	table_drop(&priv->mr, &whole);
+	mr_free(priv, mr);
+}
+
 /* Memory is gone: no entry for it any more, and no region without memory. */
 static void
 table_forget(struct mdv_priv *priv, const struct mdv_range *r)
@@ -220,14 +247,15 @@ table_forget(struct mdv_priv *priv, const struct mdv_range *r)
 	struct mdv_mr_table *t = &priv->mr;
 	struct mdv_mr *mr, *next;
 
-	/* Without room for a split the whole table goes, and fills again. */
-	if (table_reserve(t) == 0)
-		table_cut(t, r);
-	else
-		t->n = 0;
+	table_drop(t, r);
 	table_changed(t);
 	for (mr = TAILQ_FIRST(&t->mrs); mr != NULL; mr = next) {
 		next = TAILQ_NEXT(mr, next);
+		if (mr->of_pool) {
+			if (overlaps(mr, r))
+				pool_mr_free(priv, mr);
+			continue;
+		}
 		mr_trim(mr, r);
 		if (mr->start >= mr->end)
 			mr_free(priv, mr);
@@ -259,45 +287,15 @@ eal_run(const struct mdv_range *r, struct mdv_range *run)
 	return r->end <= run->end ? 0 : -ENOENT;
 }
 
-struct chunk_search {
-	struct mdv_range want;
-	struct mdv_range found;
-};
-
-static void
-chunk_match(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
-{
-	struct chunk_search *search = arg;
-	uintptr_t start = (uintptr_t)hdr->addr;
-	uintptr_t end = start + hdr->len;
-
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if (start <= search->want.start && search->want.end <= end)
-		search->found = (struct mdv_range){ start, end };
-}
-
-static int
-pool_chunk(struct rte_mempool *mp, const struct mdv_range *r, struct mdv_range *chunk)
-{
-	struct chunk_search search = { .want = *r };
-
-	rte_mempool_mem_iter(mp, chunk_match, &search);
-	*chunk = search.found;
-	return chunk->end != 0 ? 0 : -ENOENT;
-}
-
-/*
- * Look r up, or register the piece of memory around it. With whole set, r itself
- * is the piece when it is no EAL memory.
- */
+/* Look r up, or register the piece of memory around it: of the pool, of EAL, or whole. */
 int
 mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool *mp,
 	const struct mdv_range *whole, struct mdv_mr_entry *entry)
 {
 	struct mdv_mr_table *t = &priv->mr;
 	const struct mdv_mr_map *map;
-	struct mdv_range run;
+	struct mdv_range piece;
+	bool of_pool;
 	int ret = 0;
 
 	/* The table and its regions are the primary's. */
@@ -315,15 +313,14 @@ mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool
 	rte_rwlock_write_lock(&t->lock);
 	map = table_lookup(t, r);
 	if (map == NULL) {
-		ret = eal_run(r, &run);
-		if (ret != 0 && mp != NULL)
-			ret = pool_chunk(mp, r, &run);
+		of_pool = mp != NULL && mdv_mr_pool_piece(mp, r, &piece) == 0;
+		ret = of_pool ? 0 : eal_run(r, &piece);
 		if (ret != 0 && whole != NULL) {
-			run = *whole;
+			piece = *whole;
 			ret = 0;
 		}
 		if (ret == 0)
-			ret = table_register(priv, &run);
+			ret = table_register(priv, &piece, of_pool);
 		map = ret == 0 ? table_lookup(t, r) : NULL;
 	}
 	if (map != NULL)
@@ -364,7 +361,7 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 	/* The pool of a clone's bytes is that of the mbuf it was made from. */
 	if (RTE_MBUF_CLONED(seg))
 		mp = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)seg)->pool;
-	else if (!RTE_MBUF_HAS_EXTBUF(seg))
+	else if (!RTE_MBUF_HAS_EXTBUF(seg) || RTE_MBUF_HAS_PINNED_EXTBUF(seg))
 		mp = seg->pool;
 	if (mdv_mr_find(priv, &r, mp, RTE_MBUF_HAS_EXTBUF(seg) ? &buffer : NULL, &entry) != 0)
 		return MDV_LKEY_NONE;
@@ -372,164 +369,7 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 	return entry.lkey;
 }
 
-/* ---- pools ---- */
-
-static bool
-is_mbuf_pool(const struct rte_mempool *mp)
-{
-	return mp->private_data_size >= sizeof(struct rte_pktmbuf_pool_private) &&
-		mp->elt_size >= sizeof(struct rte_mbuf) && (mp->flags & RTE_MEMPOOL_F_NON_IO) == 0;
-}
-
-/* Buffers of such a pool lie outside of its chunks, in memory given by the user. */
-static bool
-has_pinned_buffers(struct rte_mempool *mp)
-{
-	return is_mbuf_pool(mp) &&
-		(rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
-}
-
-struct piece_walk {
-	void (*each)(const struct mdv_range *piece, void *arg);
-	void *arg;
-	struct mdv_range run;         /* of pinned buffers, gathered so far */
-};
-
-static void
-piece_of_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *hdr, unsigned int i)
-{
-	struct mdv_range r = { (uintptr_t)hdr->addr, (uintptr_t)hdr->addr + hdr->len };
-	struct piece_walk *walk = arg;
-
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if (hdr->len != 0)
-		walk->each(&r, walk->arg);
-}
-
-/* What lies between two buffers is mapped when no page has room in there. */
-static void
-piece_of_buffers(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
-{
-	const struct rte_mbuf *m = obj;
-	struct mdv_range r = { (uintptr_t)m->buf_addr, (uintptr_t)m->buf_addr + m->buf_len };
-	struct piece_walk *walk = arg;
-
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if (walk->run.end != 0 && r.start >= walk->run.end &&
-	    r.start - walk->run.end < MIN_PAGE) {
-		walk->run.end = r.end;
-		return;
-	}
-	if (walk->run.end != 0)
-		walk->each(&walk->run, walk->arg);
-	walk->run = r;
-}
-
-/* The pieces of memory that the buffers of a pool lie in: few, however many buffers. */
-static void
-pool_pieces(struct rte_mempool *mp, void (*each)(const struct mdv_range *piece, void *arg),
-	void *arg)
-{
-	struct piece_walk walk = { .each = each, .arg = arg };
-
-	if (!has_pinned_buffers(mp)) {
-		rte_mempool_mem_iter(mp, piece_of_chunk, &walk);
-		return;
-	}
-	rte_mempool_obj_iter(mp, piece_of_buffers, &walk);
-	if (walk.run.end != 0)
-		each(&walk.run, arg);
-}
-
-struct pool_walk {
-	struct mdv_priv *priv;
-	int ret;
-};
-
-static void
-register_piece(const struct mdv_range *piece, void *arg)
-{
-	struct pool_walk *walk = arg;
-	struct mdv_mr_entry entry;
-
-	if (walk->ret == 0)
-		walk->ret = mdv_mr_find(walk->priv, piece, NULL, piece, &entry);
-}
-
-/* All of an RX pool, or no queue: a buffer that cannot be posted serves nobody. */
-int
-mdv_mr_rx_setup(struct mdv_rxq *rxq, struct rte_mempool *mp)
-{
-	struct pool_walk walk = { .priv = rxq->priv };
-
-	pool_pieces(mp, register_piece, &walk);
-	if (walk.ret != 0)
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: cannot register pool %s with the adapter: "
-			 "%s%s", rxq->idx, mp->name, strerror(-walk.ret),
-			 walk.ret == -ENOMEM || walk.ret == -EPERM ?
-			 "; raise RLIMIT_MEMLOCK (ulimit -l unlimited)" : "");
-	return walk.ret;
-}
-
-/* For RX buffers that a queue's cache misses: pools of many regions. */
-int
-mdv_mr_get(struct mdv_priv *priv, uintptr_t addr, size_t length, struct rte_mempool *mp,
-	struct mdv_mr_entry *entry)
-{
-	struct mdv_range r = { addr, addr + length };
-
-	return mdv_mr_find(priv, &r, mp, has_pinned_buffers(mp) ? &r : NULL, entry);
-}
-
-/* Only pools of mbufs; one that cannot be registered drops its packets, counted. */
-static void
-register_known(struct rte_mempool *mp, void *arg)
-{
-	struct pool_walk walk = { .priv = arg };
-
-	if (is_mbuf_pool(mp) && !has_pinned_buffers(mp))
-		pool_pieces(mp, register_piece, &walk);
-}
-
-void
-mdv_mr_register_known(struct mdv_priv *priv)
-{
-	rte_mempool_walk(register_known, priv);
-}
-
 /* ---- life ---- */
-
-/*
- * EAL tells of its own memory when it goes; of other memory, and of what the
- * application lent to EAL, only the pool does.
- */
-static void
-forget_piece(const struct mdv_range *piece, void *arg)
-{
-	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)piece->start);
-	struct mdv_priv *priv = arg;
-
-	if (msl != NULL && msl->external == 0)
-		return;
-	rte_rwlock_write_lock(&priv->mr.lock);
-	table_forget(priv, piece);
-	rte_rwlock_write_unlock(&priv->mr.lock);
-}
-
-static void
-pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
-{
-	struct mdv_priv *priv = arg;
-
-	if (event == RTE_MEMPOOL_EVENT_READY && priv->started)
-		register_known(mp, priv);
-	/* The mbufs of a pool that was never filled say nothing of their buffers. */
-	if (event == RTE_MEMPOOL_EVENT_DESTROY &&
-	    (mp->populated_size == mp->size || !has_pinned_buffers(mp)))
-		pool_pieces(mp, forget_piece, priv);
-}
 
 static void
 mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
@@ -541,6 +381,54 @@ mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 		return;
 	rte_rwlock_write_lock(&priv->mr.lock);
 	table_forget(priv, &r);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+}
+
+int
+mdv_mr_register(struct mdv_priv *priv, const struct mdv_range *r, bool of_pool)
+{
+	int ret = 0;
+
+	rte_rwlock_write_lock(&priv->mr.lock);
+	if (table_lookup(&priv->mr, r) == NULL)
+		ret = table_register(priv, r, of_pool);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+	return ret;
+}
+
+bool
+mdv_mr_knows(struct mdv_priv *priv, const struct mdv_range *r)
+{
+	bool known;
+
+	rte_rwlock_read_lock(&priv->mr.lock);
+	known = table_lookup(&priv->mr, r) != NULL;
+	rte_rwlock_read_unlock(&priv->mr.lock);
+	return known;
+}
+
+void
+mdv_mr_forget(struct mdv_priv *priv, const struct mdv_range *r)
+{
+	rte_mcfg_mem_read_lock();
+	rte_rwlock_write_lock(&priv->mr.lock);
+	table_forget(priv, r);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+	rte_mcfg_mem_read_unlock();
+}
+
+void
+mdv_mr_forget_pool(struct mdv_priv *priv, const struct mdv_range *r)
+{
+	struct mdv_mr *mr, *next;
+
+	rte_rwlock_write_lock(&priv->mr.lock);
+	for (mr = TAILQ_FIRST(&priv->mr.mrs); mr != NULL; mr = next) {
+		next = TAILQ_NEXT(mr, next);
+		if (mr->of_pool && overlaps(mr, r))
+			pool_mr_free(priv, mr);
+	}
+	table_changed(&priv->mr);
 	rte_rwlock_write_unlock(&priv->mr.lock);
 }
 
@@ -558,10 +446,7 @@ mdv_mr_init(struct mdv_priv *priv)
 		priv->mr.events = true;
 	else if (rte_errno != ENOTSUP)
 		return -rte_errno;
-	if (rte_mempool_event_callback_register(pool_event, priv) != 0)
-		return -rte_errno;
-	priv->mr.pool_events = true;
-	return 0;
+	return mdv_mr_pool_init(priv);
 }
 
 void
@@ -587,10 +472,7 @@ mdv_mr_fini(struct mdv_priv *priv)
 		rte_mem_event_callback_unregister(name, priv);
 		priv->mr.events = false;
 	}
-	if (priv->mr.pool_events) {
-		rte_mempool_event_callback_unregister(pool_event, priv);
-		priv->mr.pool_events = false;
-	}
+	mdv_mr_pool_fini(priv);
 	while (!TAILQ_EMPTY(&priv->mr.mrs))
 		mr_free(priv, TAILQ_FIRST(&priv->mr.mrs));
 	free(priv->mr.maps);

@@ -309,6 +309,20 @@ pci_remove(struct rte_pci_device *pci)
 	return mdv_port_remove_all(&pci->device);
 }
 
+static int
+pci_dma_map(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
+{
+	RTE_SET_USED(iova); /* the adapter takes virtual addresses */
+	return mdv_dma_map(&pci->device, addr, len);
+}
+
+static int
+pci_dma_unmap(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
+{
+	RTE_SET_USED(iova);
+	return mdv_dma_unmap(&pci->device, addr, len);
+}
+
 static const struct rte_pci_id pci_ids[] = {
 	{ RTE_PCI_DEVICE(0x15b3, 0x1003) }, /* ConnectX-3 */
 	{ RTE_PCI_DEVICE(0x15b3, 0x1004) }, /* ConnectX-3 and Pro, virtual function */
@@ -320,6 +334,8 @@ static struct rte_pci_driver mdv_pci_driver = {
 	.id_table = pci_ids,
 	.probe = pci_probe,
 	.remove = pci_remove,
+	.dma_map = pci_dma_map,
+	.dma_unmap = pci_dma_unmap,
 };
 
 /* ---- virtual device ---- */
@@ -374,9 +390,25 @@ vdev_remove(struct rte_vdev_device *vdev)
 	return mdv_port_remove_all(&vdev->device);
 }
 
+static int
+vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	RTE_SET_USED(iova);
+	return mdv_dma_map(&vdev->device, addr, len);
+}
+
+static int
+vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	RTE_SET_USED(iova);
+	return mdv_dma_unmap(&vdev->device, addr, len);
+}
+
 static struct rte_vdev_driver mdv_vdev_driver = {
 	.probe = vdev_probe,
 	.remove = vdev_remove,
+	.dma_map = vdev_dma_map,
+	.dma_unmap = vdev_dma_unmap,
 };
 
 RTE_PMD_REGISTER_VDEV(net_mlx4dv, mdv_vdev_driver);

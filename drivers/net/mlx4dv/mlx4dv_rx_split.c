@@ -114,17 +114,16 @@ mdv_rx_split_free(struct mdv_rxq *rxq)
 	rxq->split = NULL;
 }
 
-/* Register the pools of all segments. */
-int
-mdv_rx_split_register(struct mdv_rxq *rxq)
+uint16_t
+mdv_rxq_pools(const struct mdv_rxq *rxq)
 {
-	const struct mdv_rx_split *split = rxq->split;
-	uint16_t i;
-	int ret = 0;
+	return rxq->split != NULL ? rxq->split->nb_listed : 1;
+}
 
-	for (i = 0; i < split->nb_listed && ret == 0; i++)
-		ret = mdv_mr_rx_setup(rxq, split->segs[i].mp);
-	return ret;
+struct rte_mempool *
+mdv_rxq_pool(const struct mdv_rxq *rxq, uint16_t i)
+{
+	return rxq->split != NULL ? rxq->split->segs[i].mp : rxq->mp;
 }
 
 int

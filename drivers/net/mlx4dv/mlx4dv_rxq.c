@@ -171,6 +171,7 @@ set_offloads(struct mdv_rxq *rxq)
 static int
 finish_setup(struct mdv_rxq *rxq, uint16_t mtu)
 {
+	uint16_t i;
 	int ret;
 
 	set_rearm(rxq);
@@ -179,9 +180,9 @@ finish_setup(struct mdv_rxq *rxq, uint16_t mtu)
 	ret = count_segments(rxq, mtu);
 	if (ret >= 0)
 		ret = set_timestamps(rxq);
-	if (ret < 0)
-		return ret;
-	return rxq->split != NULL ? mdv_rx_split_register(rxq) : mdv_mr_rx_setup(rxq, rxq->mp);
+	for (i = 0; ret >= 0 && i < mdv_rxq_pools(rxq); i++)
+		ret = mdv_mr_rx_setup(rxq, mdv_rxq_pool(rxq, i));
+	return RTE_MIN(ret, 0);
 }
 
 int

@@ -217,7 +217,9 @@ uint16_t mdv_rx_receive_scattered(struct mdv_rxq *rxq, struct rte_mbuf **pkts, u
  */
 int mdv_rx_split_setup(struct mdv_rxq *rxq);
 void mdv_rx_split_free(struct mdv_rxq *rxq);
-int mdv_rx_split_register(struct mdv_rxq *rxq);
+/* The pools that a queue, split or not, takes buffers from. */
+uint16_t mdv_rxq_pools(const struct mdv_rxq *rxq);
+struct rte_mempool *mdv_rxq_pool(const struct mdv_rxq *rxq, uint16_t i);
 uint16_t mdv_rx_split_headroom(const struct mdv_rxq *rxq);
 /* Can the queue do these offloads? -EINVAL and a message when it cannot. */
 int mdv_rx_split_check_vlan(const struct mdv_rxq *rxq, uint64_t offloads);
