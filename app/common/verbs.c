@@ -53,11 +53,11 @@ to_ready(struct bench_end *end, uint8_t port)
 }
 
 static void
-open_plain(struct bench_end *end, uint8_t port)
+open_plain(struct bench_end *end, uint8_t port, unsigned int recv_wr)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = end->cq, .recv_cq = end->cq,
-		.cap = { .max_send_wr = SEND_WR, .max_recv_wr = RECV_WR, .max_send_sge = 1,
+		.cap = { .max_send_wr = SEND_WR, .max_recv_wr = recv_wr, .max_send_sge = 1,
 			.max_recv_sge = 1 },
 	};
 
@@ -142,14 +142,20 @@ fill(uint8_t *frame, unsigned int size, unsigned int number)
 	memcpy(frame, head, sizeof(head));
 }
 
+static unsigned int
+slots_of(const struct bench_options *options)
+{
+	return options->slots != 0 ? options->slots : 2 * options->batch;
+}
+
 void
 bench_open_sender(struct bench_end *end, struct ibv_device *device,
 	const struct bench_options *options)
 {
 	unsigned int i;
 
-	open_common(end, device, 2 * options->batch, SEND_WR);
-	open_plain(end, 1);
+	open_common(end, device, slots_of(options), SEND_WR);
+	open_plain(end, 1, RECV_WR);
 	for (i = 0; i < end->slots; i++)
 		fill(end->area + (size_t)i * SLOT, options->size, i);
 }
@@ -158,11 +164,13 @@ void
 bench_open_receiver(struct bench_end *end, struct ibv_device *device,
 	const struct bench_options *options)
 {
-	open_common(end, device, 2 * options->batch, RECV_WR);
+	unsigned int recv_wr = options->recv_wr != 0 ? options->recv_wr : RECV_WR;
+
+	open_common(end, device, slots_of(options), (int)recv_wr);
 	if (options->rss)
 		open_rss(end, 2);
 	else
-		open_plain(end, 2);
+		open_plain(end, 2, recv_wr);
 	open_flow(end, 2);
 }
 
@@ -185,8 +193,8 @@ bench_close(struct bench_end *end)
 
 /* ---- one batch ---- */
 
-static void
-post_buffers(struct bench_end *end, unsigned int count)
+void
+bench_post_buffers(struct bench_end *end, unsigned int count)
 {
 	static unsigned int slot;
 	struct ibv_recv_wr wr[BATCH_MAX], *bad;
@@ -208,15 +216,13 @@ post_buffers(struct bench_end *end, unsigned int count)
 }
 
 void
-bench_post(struct bench_end *sender, struct bench_end *receiver,
-	const struct bench_options *options)
+bench_send(struct bench_end *sender, const struct bench_options *options)
 {
 	static unsigned int slot;
 	struct ibv_send_wr wr[BATCH_MAX], *bad;
 	struct ibv_sge sge[BATCH_MAX];
 	unsigned int i;
 
-	post_buffers(receiver, options->batch);
 	for (i = 0; i < options->batch; i++) {
 		bool last = i + 1 == options->batch;
 
@@ -233,8 +239,16 @@ bench_post(struct bench_end *sender, struct bench_end *receiver,
 	must0(ibv_post_send(sender->qp, wr, &bad), "ibv_post_send");
 }
 
-static void
-reap(struct bench_end *end, const char *what, unsigned int count, unsigned int size)
+void
+bench_post(struct bench_end *sender, struct bench_end *receiver,
+	const struct bench_options *options)
+{
+	bench_post_buffers(receiver, options->batch);
+	bench_send(sender, options);
+}
+
+void
+bench_take(struct bench_end *end, const char *what, unsigned int count, unsigned int size)
 {
 	struct ibv_wc wc[BATCH_MAX];
 	int got = ibv_poll_cq(end->cq, BATCH_MAX, wc), i;
@@ -251,6 +265,6 @@ void
 bench_reap(struct bench_end *sender, struct bench_end *receiver,
 	const struct bench_options *options)
 {
-	reap(sender, "send", options->quiet ? 1 : options->batch, 0);
-	reap(receiver, "receive", options->batch, options->size);
+	bench_take(sender, "send", options->quiet ? 1 : options->batch, 0);
+	bench_take(receiver, "receive", options->batch, options->size);
 }

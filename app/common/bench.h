@@ -26,6 +26,8 @@ struct bench_options {
 	bool rss;               /* receive through an RSS QP, else a plain QP */
 	bool quiet;             /* one completion per batch, on its last WQE */
 	bool count;             /* instructions, by single-stepping */
+	unsigned int recv_wr;   /* of the receive queue; 0: RECV_WR */
+	unsigned int slots;     /* buffers of each end; 0: two batches */
 };
 
 /* One port of the adapter, which either sends or receives. */
@@ -53,6 +55,12 @@ void bench_open_sender(struct bench_end *end, struct ibv_device *device,
 void bench_open_receiver(struct bench_end *end, struct ibv_device *device,
 	const struct bench_options *options);
 void bench_close(struct bench_end *end);
+/* Post this many receive buffers, one after the other from the receiver's area. */
+void bench_post_buffers(struct bench_end *receiver, unsigned int count);
+/* Post one batch to send. */
+void bench_send(struct bench_end *sender, const struct bench_options *options);
+/* Take this many completions, of frames of this size; ends the program if one lacks or is bad. */
+void bench_take(struct bench_end *end, const char *what, unsigned int count, unsigned int size);
 /* Post one batch and the buffers for it. */
 void bench_post(struct bench_end *sender, struct bench_end *receiver,
 	const struct bench_options *options);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A driver through the rte_eth calls that an application makes, and nothing else. */
+
+#include <string.h>
+
+#include "ethdev.h"
+
+#define RSS_HF (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP)
+#define SCATTERED 6000       /* bytes of a frame over several mbufs */
+#define TCI 5
+
+/* What a case does differently: bits of its kind. */
+enum {
+	RX = 1 << 0,
+	TX = 1 << 1,
+	OFFLOADS = 1 << 2,         /* checksum, and RSS hash on receive */
+	SCATTER = 1 << 3,
+	VLAN = 1 << 4,             /* RX: stripped, its TCI in the mbuf */
+	FAST_FREE = 1 << 5,
+	TWO_SEGS = 1 << 6,
+	MANY_POOLS = 1 << 7,
+	EMPTY = 1 << 8,
+};
+
+static struct {
+	unsigned int kind, burst, size, segs, pools, queues, next_queue, next_pool;
+	uint16_t tci;
+	unsigned int expected, moved;
+	struct rte_mempool *const *pool;
+	/* In two halves: received, or to be sent. */
+	struct rte_mbuf *m[PERF_CALLS * PERF_BURST_MAX];
+} run;
+
+/* ---- set-up ---- */
+
+static void
+conf_of(struct ports_conf *conf)
+{
+	if ((run.kind & RX) != 0 && (run.kind & OFFLOADS) != 0) {
+		conf->rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_RSS_HASH;
+		conf->rss_hf = RSS_HF;
+	}
+	if ((run.kind & SCATTER) != 0)
+		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+	if ((run.kind & VLAN) != 0)
+		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	if (run.queues > 1)
+		conf->rss_hf = RSS_HF;
+	if ((run.kind & TX) != 0 && (run.kind & OFFLOADS) != 0)
+		conf->tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+	if ((run.kind & FAST_FREE) != 0)
+		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	if (run.segs > 1)
+		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+}
+
+static bool
+open_case(const struct perf_case *one, const struct perf_options *options)
+{
+	struct ports_conf conf = { 0 };
+
+	memset(&run, 0, sizeof(run));
+	run.kind = one->kind;
+	run.burst = options->burst;
+	run.size = (run.kind & SCATTER) != 0 ? RTE_MAX(SCATTERED, options->size) : options->size;
+	run.segs = (run.kind & TWO_SEGS) != 0 ? 2 : options->segs;
+	run.pools = (run.kind & MANY_POOLS) != 0 ? PERF_POOLS_MAX : options->pools;
+	run.queues = (run.kind & RX) != 0 ? options->queues : 1;
+	run.tci = (run.kind & VLAN) != 0 ? TCI : 0;
+	if (run.size > 2048 && (run.kind & RX) != 0)
+		run.kind |= SCATTER;
+	conf.rx_queues = run.queues;
+	conf.size = run.size;
+	conf_of(&conf);
+	if (!ports_open(&conf, options))
+		return false;
+	run.pool = pools_open(run.pools, 16383);
+	return true;
+}
+
+static void
+close_case(void)
+{
+	ports_close();
+	pools_close();
+}
+
+/* ---- receive ---- */
+
+static void
+rx_prepare(unsigned int bursts)
+{
+	run.expected = (run.kind & EMPTY) != 0 ? 0 : bursts * run.burst;
+	run.moved = 0;
+	if (run.expected != 0)
+		peer_send(run.expected, run.size, run.tci);
+}
+
+/* With several queues, a burst of each in turn. */
+static int
+rx_burst(unsigned int index)
+{
+	unsigned int queue = run.next_queue;
+	uint16_t got;
+
+	(void)index;
+	if (++run.next_queue == run.queues)
+		run.next_queue = 0;
+	got = rte_eth_rx_burst(TESTED, (uint16_t)queue, run.m + run.moved, (uint16_t)run.burst);
+	run.moved += got;
+	return got;
+}
+
+static void
+rx_finish(void)
+{
+	unsigned int empty = 0;
+
+	/* RSS shares frames out unevenly: what the timed bursts did not get to. */
+	while (run.queues > 1 && run.moved + run.burst <= RTE_DIM(run.m) && empty < run.queues)
+		empty = rx_burst(0) != 0 ? 0 : empty + 1;
+	if (run.queues == 1 && run.moved != run.expected)
+		bench_die("%u of %u frames received", run.moved, run.expected);
+	rte_pktmbuf_free_bulk(run.m, run.moved);
+}
+
+/* ---- send ---- */
+
+/* One frame of so many segments. */
+static struct rte_mbuf *
+frame(void)
+{
+	static const uint8_t to[6] = { 2, 0, 0, 0, 0, 9 };
+	uint8_t bytes[9216];
+	struct rte_mempool *pool = run.pool[run.next_pool];
+	unsigned int left = run.size, share = run.size / run.segs, i;
+	struct rte_mbuf *first = NULL, *last = NULL, *m;
+
+	if (++run.next_pool == run.pools)
+		run.next_pool = 0;
+	perf_frame(bytes, run.size, to, 0, 0);
+	for (i = 0; i < run.segs; i++) {
+		m = rte_pktmbuf_alloc(pool);
+		if (m == NULL)
+			bench_die("no mbuf left in %s: the driver does not free", pool->name);
+		m->data_len = (uint16_t)(i + 1 == run.segs ? left : share);
+		left -= m->data_len;
+		memcpy(rte_pktmbuf_mtod(m, void *), bytes + i * share, m->data_len);
+		if (first == NULL)
+			first = m;
+		else
+			last->next = m;
+		last = m;
+	}
+	first->nb_segs = (uint16_t)run.segs;
+	first->pkt_len = run.size;
+	if ((run.kind & OFFLOADS) != 0) {
+		first->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM |
+			RTE_MBUF_F_TX_UDP_CKSUM;
+		first->l2_len = 14;
+		first->l3_len = 20;
+	}
+	return first;
+}
+
+static void
+tx_prepare(unsigned int bursts)
+{
+	unsigned int i;
+
+	run.expected = (run.kind & EMPTY) != 0 ? 0 : bursts * run.burst;
+	run.moved = 0;
+	for (i = 0; i < run.expected; i++)
+		run.m[i] = frame();
+}
+
+static int
+tx_burst(unsigned int index)
+{
+	uint16_t n = (run.kind & EMPTY) != 0 ? 0 : (uint16_t)run.burst;
+	uint16_t sent = rte_eth_tx_burst(TESTED, 0, run.m + index * run.burst, n);
+
+	run.moved += sent;
+	return sent;
+}
+
+static void
+tx_finish(void)
+{
+	if (run.moved != run.expected)
+		bench_die("%u of %u frames accepted", run.moved, run.expected);
+	peer_take(run.moved);
+}
+
+/* ---- forward: what was received is sent ---- */
+
+static int
+forward_burst(unsigned int index)
+{
+	struct rte_mbuf **m = run.m + index * run.burst;
+	uint16_t got = rte_eth_rx_burst(TESTED, 0, m, (uint16_t)run.burst);
+	uint16_t sent = rte_eth_tx_burst(TESTED, 0, m, got);
+
+	run.moved += sent;
+	return sent;
+}
+
+#define RX_CASE(name_, kind_) { .name = name_, .open = open_case, .prepare = rx_prepare, \
+	.burst = rx_burst, .finish = rx_finish, .close = close_case, .kind = RX | (kind_), \
+	.empty = ((kind_) & EMPTY) != 0 }
+#define TX_CASE(name_, kind_) { .name = name_, .open = open_case, .prepare = tx_prepare, \
+	.burst = tx_burst, .finish = tx_finish, .close = close_case, .kind = TX | (kind_), \
+	.empty = ((kind_) & EMPTY) != 0 }
+
+static const struct perf_case cases[] = {
+	RX_CASE("rx", 0),
+	RX_CASE("rx_offload", OFFLOADS),
+	RX_CASE("rx_vlan", OFFLOADS | VLAN),
+	RX_CASE("rx_scatter", SCATTER),
+	RX_CASE("rx_empty", EMPTY),
+	TX_CASE("tx", 0),
+	TX_CASE("tx_fast_free", FAST_FREE),
+	TX_CASE("tx_checksum", OFFLOADS),
+	TX_CASE("tx_2seg", TWO_SEGS),
+	TX_CASE("tx_64pools", MANY_POOLS),
+	TX_CASE("tx_empty", EMPTY),
+	{ .name = "forward", .open = open_case, .prepare = rx_prepare, .burst = forward_burst,
+		.finish = tx_finish, .close = close_case, .kind = RX },
+};
+
+static const char *driver;
+
+static void
+start(int argc, char **argv)
+{
+	driver = ports_start(argc, argv);
+}
+
+/* The ports' own name for it, less what only tells how they were named. */
+static const char *
+driver_name(void)
+{
+	return strncmp(driver, "net_mlx4dv", 10) == 0 ? "net_mlx4dv" : driver;
+}
+
+const struct perf_subject perf_ethdev = {
+	.name = "ethdev", .cases = cases, .nb_cases = RTE_DIM(cases), .start = start,
+	.driver = driver_name,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef PERF_ETHDEV_H_
+#define PERF_ETHDEV_H_
+
+/* Two ports back to back: the bursts of TESTED are measured, PEER has the other end. */
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "perf.h"
+
+enum { TESTED, PEER };
+
+struct ports_conf {
+	uint64_t rx_offloads, tx_offloads, rss_hf; /* of the tested port */
+	unsigned int rx_queues;
+	unsigned int size;         /* longest frame, with a tag */
+};
+
+/* The driver's name. */
+const char *ports_start(int argc, char **argv);
+/* Configure and start both ports; false: the driver lacks an offload. */
+bool ports_open(const struct ports_conf *conf, const struct perf_options *options);
+void ports_close(void);
+
+/* Pools of frames that TESTED sends: memory of their own for each if there are several. */
+struct rte_mempool *const *pools_open(unsigned int count, unsigned int mbufs);
+void pools_close(void);
+
+/* PEER sends this many frames, which have arrived when the call returns. */
+void peer_send(unsigned int frames, unsigned int size, uint16_t tci);
+/* Everything that arrived at PEER; must be this many. */
+void peer_take(unsigned int frames);
+
+#endif /* PERF_ETHDEV_H_ */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Measures some cases of one subject and prints a line of JSON for each. Started by
+ * the script mlx4dv-perf, which compares and draws:
+ *
+ *	vmlx4 exec --step -- mlx4dv-perf-run SUBJECT [OPTIONS] CASE... [-- EAL ARGUMENTS]
+ */
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "perf.h"
+
+static struct perf_options opt = {
+	.burst = 32, .size = 60, .ring = 1024, .segs = 1, .pools = 1, .queues = 1,
+	.samples = 500, .repeats = 5, .cycles = true, .instructions = true,
+};
+static const struct perf_subject *const subjects[] = { &perf_ethdev, &perf_verbs, &perf_floor };
+static int (*step_adapter)(unsigned int budget);
+
+void
+bench_die(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fputs("mlx4dv-perf: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	exit(EXIT_FAILURE);
+}
+
+void
+perf_step(void)
+{
+	const struct timespec while_ns = { .tv_nsec = 200000 };
+
+	if (step_adapter != NULL)
+		step_adapter(0);
+	else
+		nanosleep(&while_ns, NULL);
+}
+
+static unsigned int
+number(const char *name, const char *text, unsigned long min, unsigned long max)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end != '\0' || text[0] == '-' || value < min || value > max)
+		bench_die("--%s %s: give a number from %lu to %lu", name, text, min, max);
+	return (unsigned int)value;
+}
+
+static const struct number_option {
+	const char *name;
+	size_t offset;
+	unsigned int min, max;
+} numbers[] = {
+	{ "burst", offsetof(struct perf_options, burst), 1, PERF_BURST_MAX },
+	{ "size", offsetof(struct perf_options, size), 60, 9000 },
+	{ "ring", offsetof(struct perf_options, ring), 64, 16384 },
+	{ "segs", offsetof(struct perf_options, segs), 1, PERF_SEGS_MAX },
+	{ "pools", offsetof(struct perf_options, pools), 1, PERF_POOLS_MAX },
+	{ "queues", offsetof(struct perf_options, queues), 1, PERF_QUEUES_MAX },
+	{ "samples", offsetof(struct perf_options, samples), 1, 1000000 },
+	{ "repeats", offsetof(struct perf_options, repeats), 1, 1000 },
+};
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+static int
+usage(void)
+{
+	unsigned int i, s;
+
+	fputs("usage: mlx4dv-perf-run SUBJECT [OPTIONS] [CASE...] [-- EAL ARGUMENTS]\noptions:",
+		stderr);
+	for (i = 0; i < NUMBERS; i++)
+		fprintf(stderr, " --%s N", numbers[i].name);
+	fputs(" --no-cycles --no-instructions\n", stderr);
+	for (s = 0; s < sizeof(subjects) / sizeof(subjects[0]); s++) {
+		fprintf(stderr, "cases of %s:", subjects[s]->name);
+		for (i = 0; i < subjects[s]->nb_cases; i++)
+			fprintf(stderr, " %s", subjects[s]->cases[i].name);
+		fputc('\n', stderr);
+	}
+	return 2;
+}
+
+/* Returns false for an option that there is not. */
+static bool
+parse(int argc, char **argv)
+{
+	struct option known[NUMBERS + 3] = {
+		[NUMBERS] = { "no-cycles", no_argument, NULL, 'c' },
+		[NUMBERS + 1] = { "no-instructions", no_argument, NULL, 'i' },
+	};
+	unsigned int i;
+	int c, index;
+
+	for (i = 0; i < NUMBERS; i++)
+		known[i] = (struct option){ numbers[i].name, required_argument, NULL, 'n' };
+	while ((c = getopt_long(argc, argv, "+", known, &index)) != -1) {
+		if (c == 'n')
+			*(unsigned int *)((char *)&opt + numbers[index].offset) =
+				number(numbers[index].name, optarg, numbers[index].min,
+					numbers[index].max);
+		else if (c == 'c')
+			opt.cycles = false;
+		else if (c == 'i')
+			opt.instructions = false;
+		else
+			return false;
+	}
+	if (opt.burst * PERF_CALLS > opt.ring)
+		bench_die("--burst %u: %u bursts do not fit --ring %u", opt.burst, PERF_CALLS,
+			opt.ring);
+	return true;
+}
+
+static const struct perf_case *
+find_case(const struct perf_subject *subject, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < subject->nb_cases; i++)
+		if (strcmp(subject->cases[i].name, name) == 0)
+			return &subject->cases[i];
+	bench_die("%s: %s has no such case", name, subject->name);
+}
+
+static const struct perf_subject *
+find_subject(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
+		if (strcmp(subjects[i]->name, name) == 0)
+			return subjects[i];
+	return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct perf_subject *subject = argc > 1 ? find_subject(argv[1]) : NULL;
+	int cases, end, i;
+
+	if (subject == NULL || !parse(argc - 1, argv + 1))
+		return usage();
+	cases = optind + 1;
+	/* getopt_long() takes the dashes if there is no case before them. */
+	if (strcmp(argv[cases - 1], "--") == 0)
+		cases--;
+	for (end = cases; end < argc && strcmp(argv[end], "--") != 0; end++)
+		find_case(subject, argv[end]);
+	step_adapter = (int (*)(unsigned int))dlsym(RTLD_DEFAULT, "vmlx4_step");
+	subject->start(argc - end, argv + end);
+	if (cases == end)
+		for (i = 0; i < (int)subject->nb_cases; i++)
+			perf_measure(subject->driver(), &subject->cases[i], &opt);
+	for (i = cases; i < end; i++)
+		perf_measure(subject->driver(), find_case(subject, argv[i]), &opt);
+	return EXIT_SUCCESS;
+}

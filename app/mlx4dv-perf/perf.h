@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef PERF_H_
+#define PERF_H_
+
+/*
+ * What one burst costs the processor. A case prepares work, untimed; its bursts are
+ * timed, or counted instruction by instruction; then it cleans up, untimed. Between
+ * them the virtual adapter is stepped, so that it takes no time from the bursts.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bench.h>
+
+#define PERF_CALLS 4           /* bursts timed together: the TSC moves in steps of 20 and more */
+#define PERF_BURST_MAX 256
+#define PERF_SEGS_MAX 16
+#define PERF_POOLS_MAX 64
+#define PERF_QUEUES_MAX 16
+
+struct perf_options {
+	unsigned int burst;
+	unsigned int size;         /* bytes of a frame without FCS */
+	unsigned int ring;         /* descriptors of each queue under test */
+	unsigned int segs;         /* of a frame sent */
+	unsigned int pools;        /* that frames to send come from, each memory of its own */
+	unsigned int queues;       /* that frames are received by */
+	unsigned int samples;      /* of PERF_CALLS bursts, in each repeat */
+	unsigned int repeats;
+	bool cycles, instructions; /* which to measure */
+};
+
+struct perf_case {
+	const char *name;
+	/* What is different from the options' defaults; false: the driver cannot do it. */
+	bool (*open)(const struct perf_case *self, const struct perf_options *options);
+	/* Make work for this many bursts. */
+	void (*prepare)(unsigned int bursts);
+	/* One burst; the packets it moved. An int for bench_instructions(). */
+	int (*burst)(unsigned int index);
+	/* Let the adapter do its part, take back what was moved. */
+	void (*finish)(void);
+	void (*close)(void);
+	/* A case of no packets: figures are per call. */
+	bool empty;
+	/* For the subject's own use. */
+	unsigned int kind;
+	uint64_t flags;
+};
+
+/* A family of cases that needs a process of its own. */
+struct perf_subject {
+	const char *name;
+	const struct perf_case *cases;
+	unsigned int nb_cases;
+	/* The device is there: argv beyond the options is the subject's. */
+	void (*start)(int argc, char **argv);
+	const char *(*driver)(void);
+};
+
+extern const struct perf_subject perf_ethdev, perf_verbs, perf_floor;
+
+/* ---- main.c ---- */
+
+/* Step the adapter until it has nothing to do; with a real one, wait for it. */
+void perf_step(void);
+
+/* ---- measure.c ---- */
+
+/* Prints a line of JSON. */
+void perf_measure(const char *driver, const struct perf_case *one,
+	const struct perf_options *options);
+
+/* ---- frames.c ---- */
+
+/*
+ * Fill in a frame of UDP over IPv4 with good checksums, of a flow of its own for
+ * each number, tagged with a VLAN when tci is not 0.
+ */
+void perf_frame(uint8_t *frame, unsigned int size, const uint8_t to[6], unsigned int number,
+	uint16_t tci);
+
+#endif /* PERF_H_ */
