@@ -128,6 +128,33 @@ TEST(flow_by_addresses_and_ports)
 	}
 }
 
+/* Also where no RSS was configured, and with queues that are no power of two. */
+TEST(flow_to_each_queue_of_a_port_without_rss)
+{
+	static const uint8_t macs[5][6] = {
+		{ 2, 1 }, { 2, 2 }, { 2, 3 }, { 2, 4 }, { 2, 5 },
+	};
+	struct port_conf conf = flow_conf(pool_create(2048, 2048), 5);
+	uint8_t frame[60];
+	uint16_t port, i;
+	struct rule r;
+
+	conf.eth.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
+	port = port_up(0, &conf);
+	for (i = 0; i < 5; i++) {
+		rule_begin(&r);
+		rule_eth(&r, macs[i]);
+		rule_queue(&r, i);
+		rule_create(port, &r);
+	}
+	for (i = 0; i < 5; i++) {
+		frame_make(frame, sizeof(frame), macs[i], i);
+		CHECK_EQ(queue_of(port, 5, frame, sizeof(frame)), i);
+	}
+	frame_make(frame, sizeof(frame), mac_broadcast, 1);
+	CHECK_EQ(queue_of(port, 5, frame, sizeof(frame)), 0);
+}
+
 TEST(flow_drop_and_the_order_of_priorities)
 {
 	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);

@@ -169,6 +169,25 @@ TEST(queues_zero_descriptors_mean_the_default)
 	check_traffic(port);
 }
 
+/* As examples size their pools: a ring holds no more buffers than it has descriptors. */
+TEST(queues_of_scattered_frames_fit_a_pool_of_their_descriptors)
+{
+	struct port_conf conf = port_conf(pool_create(1024 + 64, 2048 + RTE_PKTMBUF_HEADROOM));
+	struct rte_mbuf *got[1];
+	uint8_t frame[9000];
+	uint16_t port;
+
+	conf.rxd = 1024;
+	conf.eth.rxmode.mtu = 9600;
+	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+	port = port_up(0, &conf);
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	wire_inject(port, frame, sizeof(frame));
+	CHECK_EQ(rx_all(port, 0, got, 1), 1);
+	check_mbuf(got[0], frame, sizeof(frame));
+	free_mbufs(got, 1);
+}
+
 TEST(queues_info_tells_what_was_set_up)
 {
 	struct rte_mempool *pools[2];

@@ -385,6 +385,7 @@ extern const uint8_t mdv_rss_default_key[MDV_RSS_KEY_LEN];
 uint64_t mdv_rss_offloads(void);
 int mdv_rss_configure(struct rte_eth_dev *dev);
 uint32_t mdv_rss_entries(const struct mdv_priv *priv, uint16_t nb_queues);
+uint32_t mdv_reta_size(const struct mdv_priv *priv, uint16_t nb_queues);
 int mdv_rss_start(struct mdv_priv *priv);
 void mdv_rss_stop(struct mdv_priv *priv);
 int mdv_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);

@@ -269,7 +269,7 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->tx_offload_capa = mdv_tx_offloads(priv);
 	info->tx_queue_offload_capa = info->tx_offload_capa;
 	/* Fixed by the number of queues: the adapter has no free table. */
-	info->reta_size = (uint16_t)(nb_rxq != 0 ? mdv_rss_entries(priv, nb_rxq) :
+	info->reta_size = (uint16_t)(nb_rxq != 0 ? mdv_reta_size(priv, nb_rxq) :
 		priv->caps.max_table);
 	info->hash_key_size = MDV_RSS_KEY_LEN;
 	info->flow_type_rss_offloads = mdv_rss_offloads();

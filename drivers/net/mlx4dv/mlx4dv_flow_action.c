@@ -121,8 +121,7 @@ parse_queue(const struct mdv_priv *priv, const struct rte_flow_action *action,
 		entry++;
 	if (entry == table)
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
-			table == 1 ? "without RSS the port receives on queue 0 alone: configure "
-			"RTE_ETH_MQ_RX_RSS" : "the queue has no entry in the RETA");
+			"the queue has no entry in the RETA");
 	fate->first = entry;
 	fate->entries = 1;
 	/* The kernel insists on some fields; with one entry they decide nothing. */

@@ -87,10 +87,16 @@ mdv_rss_entries(const struct mdv_priv *priv, uint16_t nb_queues)
 
 	if (nb_queues == 0)
 		return 0;
-	if (!rss_on(priv))
-		return 1; /* everything to queue 0 */
 	n = rte_align32pow2(nb_queues);
-	return n == nb_queues ? n : RTE_MIN(2 * n, priv->caps.max_table);
+	/* Without RSS a part of the table is a queue that a flow rule leads to. */
+	return n == nb_queues || !rss_on(priv) ? n : RTE_MIN(2 * n, priv->caps.max_table);
+}
+
+/* Entries of the table that spreads what no flow rule claims. */
+uint32_t
+mdv_reta_size(const struct mdv_priv *priv, uint16_t nb_queues)
+{
+	return rss_on(priv) ? mdv_rss_entries(priv, nb_queues) : RTE_MIN(nb_queues, 1);
 }
 
 /* ---- QPs ---- */

@@ -48,7 +48,6 @@ buffer_size(struct rte_mempool *mp)
 static int
 count_segments(const struct mdv_rxq *rxq, uint16_t mtu)
 {
-	bool scatter = (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 	uint32_t frame = (uint32_t)mtu + MDV_FRAME_OVERHEAD;
 	uint32_t room = rte_pktmbuf_data_room_size(rxq->mp);
 	uint32_t size = buffer_size(rxq->mp);
@@ -60,17 +59,11 @@ count_segments(const struct mdv_rxq *rxq, uint16_t mtu)
 	if (frame > size)
 		n += (frame - size + room - 1) / room;
 	n = rte_align32pow2(n);
-	if (n == 1 || (scatter && n <= MDV_RX_MAX_SGE))
+	if (n <= MDV_RX_MAX_SGE)
 		return (int)n;
-	if (scatter)
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit "
-			 "%u buffers of %u bytes of pool %s: use larger buffers or a smaller MTU",
-			 rxq->idx, frame, mtu, MDV_RX_MAX_SGE, size, rxq->mp->name);
-	else
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit a "
-			 "buffer of %u bytes of pool %s: enable RTE_ETH_RX_OFFLOAD_SCATTER, or use "
-			 "larger buffers or a smaller MTU", rxq->idx, frame, mtu, size,
-			 rxq->mp->name);
+	MDV_PLOG(rxq->priv, ERR, "RX queue %u: a frame of %u bytes (MTU %u) does not fit %u "
+		 "buffers of %u bytes of pool %s: use larger buffers or a smaller MTU", rxq->idx,
+		 frame, mtu, MDV_RX_MAX_SGE, size, rxq->mp->name);
 	return -EINVAL;
 }
 
@@ -226,11 +219,16 @@ count_rings(const struct mdv_rss *rss, uint32_t end, uint16_t idx)
 	return n;
 }
 
-/* The descriptors of a queue, shared out to its rings and rounded up. */
+/*
+ * WQEs of each ring of a queue. A descriptor is a buffer, as applications size their
+ * pools for that, and a WQE takes as many as its longest frame; but with segments
+ * that have pools of their own it is one of each.
+ */
 static uint16_t
 ring_size(const struct mdv_rxq *rxq)
 {
-	uint32_t share = (rxq->nb_desc_conf + rxq->nb_rings - 1u) / rxq->nb_rings;
+	uint32_t wqes = rxq->nb_desc_conf >> (rxq->split != NULL ? 0 : rxq->sges_n);
+	uint32_t share = (wqes + rxq->nb_rings - 1u) / rxq->nb_rings;
 
 	share = RTE_MAX(rte_align32pow2(share), (uint32_t)MIN_RING);
 	return (uint16_t)RTE_MIN(share, (uint32_t)rxq->nb_desc_conf);
@@ -282,6 +280,12 @@ prepare_queue(struct mdv_rxq *rxq, uint16_t mtu)
 	rxq->sges_n = (uint8_t)rte_log2_u32(rte_align32pow2((uint32_t)n));
 	if (rxq->split != NULL)
 		mdv_rx_split_start(rxq, (uint16_t)n);
+	else if (n > 1 && (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) == 0)
+		/* Applications with an MTU for jumbo frames count on that. */
+		MDV_PLOG(priv, WARNING, "RX queue %u: frames of MTU %u come as chains of mbufs, "
+			 "as a buffer of pool %s has %u bytes: enable RTE_ETH_RX_OFFLOAD_SCATTER, "
+			 "or use larger buffers or a smaller MTU", rxq->idx, mtu, rxq->mp->name,
+			 buffer_size(rxq->mp));
 	rxq->nb_desc = ring_size(rxq);
 	rxq->rings = mdv_zalloc(priv, "RX rings", rxq->nb_rings * sizeof(*rxq->rings),
 		rxq->socket);
