@@ -2,6 +2,7 @@
 """The fixtures. BUILD_DIR names the build under test; each test runs alone and
 in any order, and leaves no process, namespace or interface behind."""
 
+import collections
 import os
 import pathlib
 import sys
@@ -11,8 +12,11 @@ import pytest
 TEST = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(TEST), str(TEST.parent / "usertools")]
 
-from harness import adapter, cmocka, hugepages as hugepages_module, netns  # noqa: E402
+from harness import adapter, cmocka, examples, hugepages as hugepages_module  # noqa: E402
+from harness import netns  # noqa: E402
 from mlx4dvlib import build, testpmd as testpmd_module  # noqa: E402
+
+FINDINGS = pytest.StashKey()
 
 
 def pytest_configure(config):
@@ -20,6 +24,7 @@ def pytest_configure(config):
         raise pytest.UsageError("%s is not built; run 'make build', or name another build "
                                 "with BUILD_DIR" % build.launcher())
     config.stash[cmocka.PROGRAMS] = cmocka.programs()
+    config.stash[FINDINGS] = []
 
 
 def pytest_collect_file(file_path, parent):
@@ -80,3 +85,32 @@ def network():
     made = netns.Network()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory):
+    """An example of DPDK's by its folder: example("l2fwd"), compiled."""
+    try:
+        return examples.Examples(tmp_path_factory.mktemp("examples"))
+    except examples.Absent as why:
+        return pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def finding(request):
+    """Add a line to the section "clients" at the end of the run, on other people's
+    programs: finding("ibv_devices", "1 device"). The same line again is counted."""
+    def add(client, text):
+        request.config.stash[FINDINGS].append((client, text))
+    return add
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    found = config.stash.get(FINDINGS, [])
+    if not found:
+        return
+    terminalreporter.section("clients")
+    width = max(len(client) for client, _ in found)
+    for (client, text), count in sorted(collections.Counter(found).items()):
+        times = "" if count == 1 else " (%d times)" % count
+        terminalreporter.write_line("%-*s  %s%s" % (width, client, text, times))

@@ -21,6 +21,22 @@ def read(path):
     return frames
 
 
+def read_growing(path):
+    """The whole frames so far of a capture that is being written."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        captured, = struct.unpack_from("=8xI", data, at)
+        if at + 16 + captured > len(data):
+            break
+        frames.append(data[at + 16:at + 16 + captured])
+        at += 16 + captured
+    return frames
+
+
 def write(path, frames):
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
