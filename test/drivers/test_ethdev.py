@@ -28,6 +28,9 @@ HUGE = [name for name in EVERY if name.startswith("huge_")] + [
 
 # What a test needs of the adapter beside the default.
 OPTIONS = {
+    # The event that a port is active, and a quarter of a second later the carrier.
+    "link_late_carrier_is_told_once_when_it_is_there": ["--carrier-delay=250"],
+    "link_late_carrier_when_the_port_closes": ["--carrier-delay=250"],
     # Pulling one cable must concern one port.
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
     # A virtual function has no clock.

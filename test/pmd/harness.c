@@ -126,6 +126,40 @@ pool_release(struct rte_mempool *pool)
 	rte_mempool_free(pool);
 }
 
+/* ---- descriptors ---- */
+
+/*
+ * Two kinds are EAL's: epoll's own, which its interrupt thread closes and makes anew
+ * whenever a source comes or goes, at a moment of its choosing; and huge pages.
+ */
+static bool
+is_eal(const char *target)
+{
+	return strcmp(target, "anon_inode:[eventpoll]") == 0 || strstr(target, "/rtemap_") != NULL;
+}
+
+unsigned int
+fds_count(bool show)
+{
+	char path[64], target[256];
+	unsigned int count = 0, fd;
+	ssize_t length;
+
+	for (fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%u", fd);
+		length = readlink(path, target, sizeof(target) - 1);
+		if (length < 0)
+			continue;
+		target[length] = '\0';
+		if (is_eal(target))
+			continue;
+		if (show)
+			fprintf(stderr, "  fd %u: %s\n", fd, target);
+		count++;
+	}
+	return count;
+}
+
 /* ---- start-up ---- */
 
 const char *

@@ -12,6 +12,7 @@
 
 /* Longer than any re-check of the driver: nothing more is to come after it. */
 #define QUIET_MS 400
+#define CARRIER_DELAY_NS 250000000 /* as test_ethdev.py has it */
 
 static struct events {
 	atomic_uint count;
@@ -164,6 +165,63 @@ TEST(link_without_the_interrupt_is_read_but_not_told)
 		CHECK_EQ(atomic_load(&events[0].count), 0);
 	}
 	check_traffic(port);
+}
+
+/* The event was before the port was there: its start has to look, and again. */
+static void
+wait_first_carrier(uint16_t port)
+{
+	CHECK_EQ(link_status(port), RTE_ETH_LINK_DOWN);
+	CHECK_OK(vmlx4_clock_advance(CARRIER_DELAY_NS));
+	WAIT_FOR(atomic_load(&events[0].count) == 1, 3000);
+	CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_UP);
+}
+
+/*
+ * Runs with --carrier-delay: the event comes long before the interface has its
+ * carrier, and no second one. Time is the adapter's, and stands while we look.
+ */
+TEST(link_late_carrier_is_told_once_when_it_is_there)
+{
+	struct rte_mempool *pool = pool_create(1024, 2048);
+	uint16_t port = lsc_port(0, pool, true);
+	unsigned int i;
+
+	wait_first_carrier(port);
+	for (i = 1; i <= 2; i++) {
+		CHECK_OK(vmlx4_set_carrier(port_verbs(port), 0));
+		WAIT_FOR(atomic_load(&events[0].count) == 2 * i, 3000);
+		CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_DOWN);
+		CHECK_OK(vmlx4_set_carrier(port_verbs(port), 1));
+		quiet();
+		CHECK_EQ(atomic_load(&events[0].count), 2 * i);
+		CHECK_EQ(link_status(port), RTE_ETH_LINK_DOWN);
+		CHECK_OK(vmlx4_clock_advance(CARRIER_DELAY_NS));
+		WAIT_FOR(atomic_load(&events[0].count) == 2 * i + 1, 3000);
+		quiet();
+		CHECK_EQ(atomic_load(&events[0].count), 2 * i + 1);
+		CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_UP);
+		CHECK_EQ(link_status(port), RTE_ETH_LINK_UP);
+		CHECK_EQ(!!(netdev_flags(port) & IFF_RUNNING), 1);
+	}
+	check_traffic(port);
+}
+
+/* The port closes while a late carrier is still waited for. */
+TEST(link_late_carrier_when_the_port_closes)
+{
+	struct rte_mempool *pool = pool_create(1024, 2048);
+	uint16_t port = lsc_port(0, pool, true);
+
+	wait_first_carrier(port);
+	CHECK_OK(vmlx4_set_carrier(port_verbs(port), 0));
+	WAIT_FOR(atomic_load(&events[0].count) == 2, 3000);
+	CHECK_OK(vmlx4_set_carrier(port_verbs(port), 1));
+	settle();
+	port_close(port);
+	CHECK_OK(vmlx4_clock_advance(CARRIER_DELAY_NS));
+	quiet();
+	CHECK_EQ(atomic_load(&events[0].count), 2);
 }
 
 /* A link that changes while the port is stopped is right after the start. */

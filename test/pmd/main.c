@@ -26,38 +26,6 @@ test_register(struct test *test)
 
 /* ---- leaks ---- */
 
-/*
- * Two kinds are EAL's: epoll's own, which its interrupt thread closes and makes anew
- * whenever a source comes or goes, at a moment of its choosing; and huge pages.
- */
-static bool
-is_eal(const char *target)
-{
-	return strcmp(target, "anon_inode:[eventpoll]") == 0 || strstr(target, "/rtemap_") != NULL;
-}
-
-static unsigned int
-count_fds(bool show)
-{
-	char path[64], target[256];
-	unsigned int count = 0, fd;
-	ssize_t length;
-
-	for (fd = 0; fd < 1024; fd++) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%u", fd);
-		length = readlink(path, target, sizeof(target) - 1);
-		if (length < 0)
-			continue;
-		target[length] = '\0';
-		if (is_eal(target))
-			continue;
-		if (show)
-			fprintf(stderr, "  fd %u: %s\n", fd, target);
-		count++;
-	}
-	return count;
-}
-
 static void
 check_objects(const struct vmlx4_object_counts *before)
 {
@@ -83,7 +51,7 @@ static void
 run_test(const struct test *test)
 {
 	struct vmlx4_object_counts before = object_counts();
-	unsigned int fds = count_fds(false);
+	unsigned int fds = fds_count(false);
 	unsigned int fds_after;
 
 	test_running(test->name);
@@ -92,9 +60,9 @@ run_test(const struct test *test)
 	ports_close_all();
 	captures_stop();
 	check_objects(&before);
-	fds_after = count_fds(false);
+	fds_after = fds_count(false);
 	if (fds_after != fds) {
-		count_fds(true);
+		fds_count(true);
 		FAIL("%d file descriptors left over", (int)(fds_after - fds));
 	}
 	pools_release_all();

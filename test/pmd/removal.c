@@ -3,6 +3,7 @@
 /* The device dies or is unplugged, and comes back: what a port answers meanwhile. */
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <ethdev_driver.h>
 #include <rte_dev.h>
@@ -359,6 +360,12 @@ TEST(removal_detach_and_attach_as_the_device_comes_and_goes)
 		CHECK_OK(vmlx4_fault_clear());
 	}
 	check_traffic(port_up(0, &conf));
+}
+
+/* What keeps rdma-core from losing the memory of queues that it cannot destroy. */
+TEST(removal_asks_rdma_core_to_free)
+{
+	CHECK(getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != NULL);
 }
 
 /* Also at each state in which it can catch the port. */

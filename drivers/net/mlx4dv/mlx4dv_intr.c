@@ -142,6 +142,7 @@ link_recheck(void *arg)
 void
 mdv_intr_started(struct mdv_priv *priv)
 {
+	struct ibv_port_attr attr;
 	struct rte_eth_link link;
 	unsigned int flags;
 
@@ -149,6 +150,12 @@ mdv_intr_started(struct mdv_priv *priv)
 		return;
 	rte_eth_linkstatus_set(priv->dev, &link);
 	priv->lsc_reported = link.link_status;
+	/* The event may be over, and the interface about to follow it. */
+	memset(&attr, 0, sizeof(attr));
+	if (ibv_query_port(priv->ctx, (uint8_t)priv->port, &attr) != 0)
+		return;
+	priv->link_expected = attr.state == IBV_PORT_ACTIVE;
+	check_link(priv);
 }
 
 /* ---- async events ---- */
