@@ -253,6 +253,8 @@ pci_attach(struct rte_pci_device *pci)
 
 	for (port = 1; port <= MAX_PORTS; port++) {
 		pci_port_name(pci, port, name);
+		if (rte_eth_dev_allocated(name) != NULL)
+			continue;
 		ret = mdv_secondary_attach(&pci->device, name);
 		made += ret == 0;
 		if (ret != 0 && ret != -ENODEV)
@@ -261,15 +263,41 @@ pci_attach(struct rte_pci_device *pci)
 	return made != 0 ? 0 : 1; /* another driver's */
 }
 
+/* The ports that are wanted of a device that has nb_ports. */
+static int
+make_ports(struct rte_pci_device *pci, const char *ibname, const struct probe_args *args,
+	unsigned int nb_ports)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	unsigned int port, made = 0;
+	int ret, first_error = 0;
+
+	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
+		if (args->ports != 0 ? (args->ports & RTE_BIT32(port)) == 0 : port > nb_ports)
+			continue;
+		pci_port_name(pci, port, name);
+		/* The device is probed again, for a port that was closed. */
+		if (rte_eth_dev_allocated(name) != NULL)
+			ret = -EEXIST;
+		else
+			ret = mdv_port_create(&pci->device, name, ibname, port);
+		if (ret == 0)
+			made++;
+		else if (first_error == 0)
+			first_error = ret;
+	}
+	/* One port that cannot be used does not take the other with it. */
+	return made != 0 ? 0 : first_error;
+}
+
 static int
 pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 {
 	const struct rte_devargs *da = pci->device.devargs;
-	char name[RTE_ETH_NAME_MAX_LEN];
 	char ibname[IBV_SYSFS_NAME_MAX];
 	struct probe_args args;
-	unsigned int nb_ports = 0, port, made = 0;
-	int ret, first_error = 0;
+	unsigned int nb_ports = 0;
+	int ret;
 
 	RTE_SET_USED(driver);
 	ret = check_version(pci->name);
@@ -287,20 +315,7 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 	ret = parse_args(pci->name, da != NULL ? da->args : NULL, false, &args);
 	if (ret == 0)
 		ret = count_ports(ibname, &nb_ports);
-	if (ret != 0)
-		return ret;
-	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
-		if (args.ports != 0 ? (args.ports & RTE_BIT32(port)) == 0 : port > nb_ports)
-			continue;
-		pci_port_name(pci, port, name);
-		ret = mdv_port_create(&pci->device, name, ibname, port);
-		if (ret == 0)
-			made++;
-		else if (first_error == 0)
-			first_error = ret;
-	}
-	/* One port that cannot be used does not take the other with it. */
-	return made != 0 ? 0 : first_error;
+	return ret != 0 ? ret : make_ports(pci, ibname, &args, nb_ports);
 }
 
 static int
@@ -332,6 +347,7 @@ static const struct rte_pci_id pci_ids[] = {
 
 static struct rte_pci_driver mdv_pci_driver = {
 	.id_table = pci_ids,
+	.drv_flags = RTE_PCI_DRV_PROBE_AGAIN,
 	.probe = pci_probe,
 	.remove = pci_remove,
 	.dma_map = pci_dma_map,
