@@ -268,7 +268,6 @@ static int
 prepare_queue(struct mdv_rxq *rxq, uint16_t mtu)
 {
 	struct mdv_priv *priv = rxq->priv;
-	uint32_t cqes;
 	int n;
 
 	rxq->nb_rings = count_rings(&priv->rss, priv->rss.entries, rxq->idx);
@@ -282,18 +281,16 @@ prepare_queue(struct mdv_rxq *rxq, uint16_t mtu)
 		mdv_rx_split_start(rxq, (uint16_t)n);
 	else if (n > 1 && (rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) == 0)
 		/* Applications with an MTU for jumbo frames count on that. */
-		MDV_PLOG(priv, WARNING, "RX queue %u: frames of MTU %u come as chains of mbufs, "
-			 "as a buffer of pool %s has %u bytes: enable RTE_ETH_RX_OFFLOAD_SCATTER, "
-			 "or use larger buffers or a smaller MTU", rxq->idx, mtu, rxq->mp->name,
-			 buffer_size(rxq->mp));
+		MDV_PLOG(priv, WARNING, "RX queue %u: frames of MTU %u come as chains, for which "
+			 "RTE_ETH_RX_OFFLOAD_SCATTER was not asked: a buffer of pool %s has %u "
+			 "bytes", rxq->idx, mtu, rxq->mp->name, buffer_size(rxq->mp));
 	rxq->nb_desc = ring_size(rxq);
 	rxq->rings = mdv_zalloc(priv, "RX rings", rxq->nb_rings * sizeof(*rxq->rings),
 		rxq->socket);
 	if (rxq->rings == NULL)
 		return -ENOMEM;
-	cqes = (uint32_t)rxq->nb_rings * rxq->nb_desc;
 	mdv_rx_select(rxq);
-	return create_cq(rxq, cqes);
+	return create_cq(rxq, (uint32_t)rxq->nb_rings * rxq->nb_desc);
 }
 
 static int
