@@ -31,6 +31,7 @@ OPTIONS = {
     # The event that a port is active, and a quarter of a second later the carrier.
     "link_late_carrier_is_told_once_when_it_is_there": ["--carrier-delay=250"],
     "link_late_carrier_when_the_port_closes": ["--carrier-delay=250"],
+    "flow_copy_without_a_sniffer": ["--unknown=steer_dont_trap=0"],
     # Pulling one cable must concern one port.
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
     # A virtual function has no clock.

@@ -38,6 +38,18 @@ mdv_flow_hint(int err)
 
 /* ---- in and out of the adapter ---- */
 
+/* Rules that copy need more than others. */
+static const char *
+hint(const struct ibv_flow_attr *attr, int err)
+{
+	if (attr->type == IBV_FLOW_ATTR_SNIFFER && err == EPERM)
+		return "; give the process CAP_NET_RAW and CAP_NET_ADMIN";
+	if ((attr->flags & IBV_FLOW_ATTR_FLAGS_DONT_TRAP) != 0 && err == EOPNOTSUPP)
+		return "; the firmware has no sniffer of unicast and multicast, or steering is "
+		       "not managed by the device (log_num_mgm_entry_size=-1)";
+	return mdv_flow_hint(err);
+}
+
 static int
 install(struct mdv_priv *priv, struct rte_flow *flow)
 {
@@ -50,7 +62,7 @@ install(struct mdv_priv *priv, struct rte_flow *flow)
 		return 0;
 	ret = errno != 0 ? -errno : -EIO;
 	MDV_PLOG(priv, ERR, "ibv_create_flow() failed: %s%s", strerror(-ret),
-		 mdv_flow_hint(-ret));
+		 hint(&flow->req.attr, -ret));
 	mdv_flow_target_put(priv, flow->target);
 	flow->target = NULL;
 	return ret == -ENOMEM ? -ENOSPC : ret;
@@ -110,6 +122,13 @@ mdv_flows_stop(struct mdv_priv *priv)
 		uninstall(priv, flow);
 }
 
+static void
+release(struct rte_flow *flow)
+{
+	mdv_flow_asked_free(&flow->asked);
+	free(flow);
+}
+
 void
 mdv_flows_free(struct mdv_priv *priv)
 {
@@ -117,7 +136,7 @@ mdv_flows_free(struct mdv_priv *priv)
 
 	while ((flow = TAILQ_FIRST(&priv->flows)) != NULL) {
 		TAILQ_REMOVE(&priv->flows, flow, next);
-		free(flow);
+		release(flow);
 	}
 	mdv_flow_table_free(priv);
 }
@@ -148,7 +167,8 @@ parse(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 	int ret;
 
 	memset(flow, 0, sizeof(*flow));
-	ret = mdv_flow_parse_pattern(priv, attr, pattern, &flow->req, &classes, error);
+	ret = mdv_flow_parse_pattern(priv, attr, pattern, mdv_flow_copies(actions), &flow->req,
+		&classes, error);
 	if (ret == 0)
 		ret = mdv_flow_parse_actions(priv, actions, classes, &flow->fate, error);
 	if (ret != 0)
@@ -185,8 +205,13 @@ flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 		return NULL;
 	}
 	ret = parse(dev, attr, pattern, actions, flow, error);
-	if (ret == 0 && (ret = mdv_flow_table_reserve(priv)) != 0)
-		rte_flow_error_set(error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL, NULL);
+	if (ret == 0) {
+		ret = mdv_flow_asked_keep(&flow->asked, actions, &flow->fate);
+		if (ret == 0)
+			ret = mdv_flow_table_reserve(priv);
+		if (ret != 0)
+			rte_flow_error_set(error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL, NULL);
+	}
 	if (ret == 0 && priv->started) {
 		ret = install(priv, flow);
 		if (ret != 0)
@@ -195,7 +220,7 @@ flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 				"the adapter did not take the rule: see the log");
 	}
 	if (ret != 0) {
-		free(flow);
+		release(flow);
 		return NULL;
 	}
 	TAILQ_INSERT_TAIL(&priv->flows, flow, next);
@@ -204,22 +229,38 @@ flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
 }
 
 static int
+check_known(const struct mdv_priv *priv, const struct rte_flow *flow,
+	struct rte_flow_error *error)
+{
+	return mdv_flow_table_has(priv, flow) ? 0 : rte_flow_error_set(error, ENOENT,
+		RTE_FLOW_ERROR_TYPE_HANDLE, flow, "no such rule on this port");
+}
+
+static int
 flow_destroy(struct rte_eth_dev *dev, struct rte_flow *flow, struct rte_flow_error *error)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
-	int ret;
+	int ret = check_known(priv, flow, error);
 
-	if (!mdv_flow_table_has(priv, flow))
-		return rte_flow_error_set(error, ENOENT, RTE_FLOW_ERROR_TYPE_HANDLE, flow,
-			"no such rule on this port");
+	if (ret != 0)
+		return ret;
 	ret = uninstall(priv, flow);
 	if (ret != 0)
 		return rte_flow_error_set(error, -ret, RTE_FLOW_ERROR_TYPE_HANDLE, flow,
 			"the adapter did not let go of the rule: see the log");
 	mdv_flow_table_remove(priv, flow);
 	TAILQ_REMOVE(&priv->flows, flow, next);
-	free(flow);
+	release(flow);
 	return 0;
+}
+
+static int
+flow_query(struct rte_eth_dev *dev, struct rte_flow *flow, const struct rte_flow_action *action,
+	void *data, struct rte_flow_error *error)
+{
+	int ret = check_known(mdv_priv(dev), flow, error);
+
+	return ret != 0 ? ret : mdv_flow_asked_tell(&flow->asked, action, data, error);
 }
 
 static int
@@ -260,11 +301,16 @@ dump_one(FILE *file, const struct rte_flow *flow)
 	const struct mdv_flow_request *req = &flow->req;
 
 	fprintf(file, "flow %p: priority %u, ", (const void *)flow, req->attr.priority);
-	if (req->attr.type == IBV_FLOW_ATTR_ALL_DEFAULT)
+	if (req->attr.type == IBV_FLOW_ATTR_SNIFFER)
+		fprintf(file, "copy of all that comes in and leaves ");
+	else if ((req->attr.flags & IBV_FLOW_ATTR_FLAGS_DONT_TRAP) != 0)
+		fprintf(file, "copy of all%s ", req->eth.type == 0 ? "" :
+			req->eth.val.dst_mac[0] != 0 ? " multicast" : " unicast");
+	else if (req->attr.type == IBV_FLOW_ATTR_ALL_DEFAULT)
 		fprintf(file, "everything");
 	else if (req->attr.type == IBV_FLOW_ATTR_MC_DEFAULT)
 		fprintf(file, "all multicast");
-	if (req->eth.mask.dst_mac[0] != 0)
+	if (req->eth.mask.dst_mac[0] == 0xff)
 		fprintf(file, "dst " RTE_ETHER_ADDR_PRT_FMT " ",
 			RTE_ETHER_ADDR_BYTES((const struct rte_ether_addr *)req->eth.val.dst_mac));
 	if (req->eth.mask.vlan_tag != 0)
@@ -294,12 +340,12 @@ flow_dump(struct rte_eth_dev *dev, struct rte_flow *flow, FILE *file,
 {
 	struct mdv_priv *priv = mdv_priv(dev);
 	const struct rte_flow *one;
+	int ret = flow != NULL ? check_known(priv, flow, error) : 0;
 
 	TAILQ_FOREACH(one, &priv->flows, next)
 		if (flow == NULL || flow == one)
 			dump_one(file, one);
-	RTE_SET_USED(error);
-	return 0;
+	return ret;
 }
 
 static const struct rte_flow_ops flow_ops = {
@@ -307,6 +353,7 @@ static const struct rte_flow_ops flow_ops = {
 	.create = flow_create,
 	.destroy = flow_destroy,
 	.flush = flow_flush,
+	.query = flow_query,
 	.isolate = flow_isolate,
 	.dev_dump = flow_dump,
 };

@@ -49,6 +49,22 @@ mdv_flow_target_qp(const struct mdv_flow_target *target)
 	return target->fate.drop ? target->drop_qp : target->rss.qp;
 }
 
+/* ---- mlx4dv_flow_query.c: what a rule was asked to do, kept for who asks ---- */
+
+struct mdv_flow_asked {
+	enum rte_flow_action_type type;
+	struct rte_flow_action_queue queue;
+	struct rte_flow_action_rss rss;
+	uint8_t key[MDV_RSS_KEY_LEN];
+	uint16_t *queues;
+};
+
+int mdv_flow_asked_keep(struct mdv_flow_asked *asked, const struct rte_flow_action *actions,
+	const struct mdv_flow_fate *fate);
+void mdv_flow_asked_free(struct mdv_flow_asked *asked);
+int mdv_flow_asked_tell(const struct mdv_flow_asked *asked,
+	const struct rte_flow_action *action, void *data, struct rte_flow_error *error);
+
 /* ---- mlx4dv_flow.c, mlx4dv_flow_table.c: the rules of the application ---- */
 
 struct rte_flow {
@@ -57,6 +73,7 @@ struct rte_flow {
 	uint32_t hash;
 	struct mdv_flow_request req;
 	struct mdv_flow_fate fate;
+	struct mdv_flow_asked asked;
 	struct mdv_flow_target *target; /* these while the port runs */
 	struct ibv_flow *flow;
 };
@@ -83,10 +100,14 @@ enum mdv_flow_class {
 	MDV_CLASS_ALL = (1 << 6) - 1,
 };
 
-/* Each 0, or a negative errno with error filled. */
+/*
+ * Each 0, or a negative errno with error filled. A rule that copies lets frames go on
+ * to other rules.
+ */
+bool mdv_flow_copies(const struct rte_flow_action *actions);
 int mdv_flow_parse_pattern(const struct mdv_priv *priv, const struct rte_flow_attr *attr,
-	const struct rte_flow_item *pattern, struct mdv_flow_request *req, unsigned int *classes,
-	struct rte_flow_error *error);
+	const struct rte_flow_item *pattern, bool copies, struct mdv_flow_request *req,
+	unsigned int *classes, struct rte_flow_error *error);
 int mdv_flow_parse_actions(const struct mdv_priv *priv, const struct rte_flow_action *actions,
 	unsigned int classes, struct mdv_flow_fate *fate, struct rte_flow_error *error);
 

@@ -184,32 +184,62 @@ parse_rss(const struct mdv_priv *priv, const struct rte_flow_action *action,
 	return 0;
 }
 
+static int
+parse_action(const struct mdv_priv *priv, const struct rte_flow_action *action,
+	unsigned int classes, struct mdv_flow_fate *fate, struct rte_flow_error *error)
+{
+	switch (action->type) {
+	case RTE_FLOW_ACTION_TYPE_DROP:
+		fate->drop = true;
+		return 0;
+	case RTE_FLOW_ACTION_TYPE_QUEUE:
+		return parse_queue(priv, action, fate, error);
+	case RTE_FLOW_ACTION_TYPE_RSS:
+		return parse_rss(priv, action, classes, fate, error);
+	case RTE_FLOW_ACTION_TYPE_COUNT:
+		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action,
+			"what a rule takes is not counted: neither kernel nor adapter has a "
+			"counter for it; the counters of its queue are there");
+	default:
+		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action,
+			"the actions are drop, queue and rss, the latter two with passthru too");
+	}
+}
+
+bool
+mdv_flow_copies(const struct rte_flow_action *actions)
+{
+	for (; actions->type != RTE_FLOW_ACTION_TYPE_END; actions++)
+		if (actions->type == RTE_FLOW_ACTION_TYPE_PASSTHRU)
+			return true;
+	return false;
+}
+
 int
 mdv_flow_parse_actions(const struct mdv_priv *priv, const struct rte_flow_action *actions,
 	unsigned int classes, struct mdv_flow_fate *fate, struct rte_flow_error *error)
 {
+	bool copies = mdv_flow_copies(actions);
 	unsigned int fates = 0;
 	int ret = 0;
 
 	memset(fate, 0, sizeof(*fate));
 	for (; ret == 0 && actions->type != RTE_FLOW_ACTION_TYPE_END; actions++) {
-		if (actions->type == RTE_FLOW_ACTION_TYPE_VOID)
+		if (actions->type == RTE_FLOW_ACTION_TYPE_VOID ||
+		    actions->type == RTE_FLOW_ACTION_TYPE_PASSTHRU)
 			continue;
+		if (actions->type == RTE_FLOW_ACTION_TYPE_COUNT)
+			return parse_action(priv, actions, classes, fate, error);
 		if (fates++ != 0)
 			return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION,
 				actions, "a rule has one of drop, queue and rss");
-		if (actions->type == RTE_FLOW_ACTION_TYPE_DROP)
-			fate->drop = true;
-		else if (actions->type == RTE_FLOW_ACTION_TYPE_QUEUE)
-			ret = parse_queue(priv, actions, fate, error);
-		else if (actions->type == RTE_FLOW_ACTION_TYPE_RSS)
-			ret = parse_rss(priv, actions, classes, fate, error);
-		else
-			ret = rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION,
-				actions, "the actions are drop, queue and rss");
+		ret = parse_action(priv, actions, classes, fate, error);
 	}
 	if (ret == 0 && fates == 0)
 		ret = rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
 			"a rule needs an action: drop, queue or rss");
+	if (ret == 0 && copies && fate->drop)
+		ret = rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
+			"what is dropped does not go on: passthru is for queue and rss");
 	return ret;
 }

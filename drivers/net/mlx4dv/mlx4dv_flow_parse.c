@@ -4,6 +4,9 @@
  * Patterns of rte_flow. The kernel takes destination MAC, VLAN id, IPv4 addresses
  * and TCP and UDP ports, each wholly or not at all. What it would ignore in silence
  * is refused here.
+ *
+ * A rule that copies is one of the card's sniffers: of what comes in, unicast,
+ * multicast or both; or of all that comes in and leaves.
  */
 
 #include <errno.h>
@@ -22,7 +25,9 @@ struct parser {
 	const struct rte_flow_item *item;
 	bool eth, vlan, ip, l4;
 	bool any;                 /* the Ethernet item has no mask */
-	bool multicast;           /* its mask is the multicast bit alone */
+	bool group;               /* its mask is the multicast bit alone */
+	bool multicast;           /* which is then set, or not */
+	bool copies, egress;
 };
 
 static int
@@ -112,11 +117,12 @@ parse_eth(struct parser *p)
 		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK,
 			"of Ethernet only the destination address can be matched: the kernel "
 			"ignores source address and type");
-	p->multicast = memcmp(&mask->dst, group, sizeof(group)) == 0;
-	if (p->multicast && (spec->dst.addr_bytes[0] & 0x01) == 0)
+	p->group = memcmp(&mask->dst, group, sizeof(group)) == 0;
+	p->multicast = (spec->dst.addr_bytes[0] & 0x01) != 0;
+	if (p->group && !p->multicast && !p->copies)
 		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_SPEC,
 			"all multicast can be matched, all unicast cannot");
-	if (p->multicast)
+	if (p->group)
 		return 0;
 	if (!whole_or_none(&mask->dst, sizeof(mask->dst)))
 		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK,
@@ -238,18 +244,52 @@ parse_item(struct parser *p)
 }
 
 static int
-parse_attr(const struct rte_flow_attr *attr, struct rte_flow_error *error)
+parse_attr(const struct rte_flow_attr *attr, bool copies, struct rte_flow_error *error)
 {
+	bool egress = attr->egress != 0 && !(copies && attr->ingress != 0);
+
 	if (attr->group != 0)
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_GROUP, attr,
 			"there is one group: 0");
-	if (attr->egress != 0 || attr->transfer != 0 || attr->ingress == 0)
-		return rte_flow_error_set(error, ENOTSUP, attr->egress != 0 ?
+	if (egress || attr->transfer != 0 || attr->ingress == 0)
+		return rte_flow_error_set(error, ENOTSUP, egress ?
 			RTE_FLOW_ERROR_TYPE_ATTR_EGRESS : RTE_FLOW_ERROR_TYPE_ATTR_INGRESS, attr,
-			"rules are for what comes in: ingress, and neither egress nor transfer");
+			"rules are for what comes in: ingress, and neither egress, unless as well "
+			"in a rule that copies, nor transfer");
 	if (attr->priority > PRIORITY_MAX)
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_PRIORITY, attr,
 			"the lowest priority is 4093 (0xffd)");
+	return 0;
+}
+
+/* The card's sniffers. */
+static int
+finish_copy(struct parser *p, struct mdv_flow_request *req)
+{
+	struct ibv_flow_attr *attr = &req->attr;
+
+	if (p->vlan || p->ip || (p->eth && !p->any && !p->group))
+		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"what goes on to other rules is copied whole, all multicast or all "
+			"unicast of it: the pattern is eth, its mask the multicast bit or none");
+	if (attr->priority != 0)
+		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_PRIORITY,
+			"a rule that copies has priority 0");
+	attr->size = sizeof(*attr);
+	if (p->egress) {
+		attr->type = IBV_FLOW_ATTR_SNIFFER;
+		return p->group ? refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"what comes in and leaves is copied whole") : 0;
+	}
+	attr->flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	if (!p->group)
+		return 0;
+	req->eth.type = IBV_FLOW_SPEC_ETH;
+	req->eth.size = sizeof(req->eth);
+	req->eth.mask.dst_mac[0] = 1;
+	req->eth.val.dst_mac[0] = p->multicast;
+	attr->num_of_specs = 1;
+	attr->size += sizeof(req->eth);
 	return 0;
 }
 
@@ -260,11 +300,13 @@ finish(struct parser *p, struct mdv_flow_request *req)
 	struct ibv_flow_attr *attr = &req->attr;
 	bool alone = !p->vlan && !p->ip;
 
-	if (p->multicast && !alone)
+	if (p->copies)
+		return finish_copy(p, req);
+	if (p->group && !alone)
 		return refuse(p, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
 			"all multicast cannot be narrowed by further items");
-	if (alone && (p->multicast || p->any || !p->eth)) {
-		attr->type = p->multicast ? IBV_FLOW_ATTR_MC_DEFAULT : IBV_FLOW_ATTR_ALL_DEFAULT;
+	if (alone && (p->group || p->any || !p->eth)) {
+		attr->type = p->group ? IBV_FLOW_ATTR_MC_DEFAULT : IBV_FLOW_ATTR_ALL_DEFAULT;
 		attr->size = sizeof(*attr);
 		return 0;
 	}
@@ -291,11 +333,13 @@ classes_of(const struct parser *p)
 
 int
 mdv_flow_parse_pattern(const struct mdv_priv *priv, const struct rte_flow_attr *attr,
-	const struct rte_flow_item *pattern, struct mdv_flow_request *req, unsigned int *classes,
-	struct rte_flow_error *error)
+	const struct rte_flow_item *pattern, bool copies, struct mdv_flow_request *req,
+	unsigned int *classes, struct rte_flow_error *error)
 {
-	struct parser p = { .req = req, .error = error };
-	int ret = parse_attr(attr, error);
+	struct parser p = {
+		.req = req, .error = error, .copies = copies, .egress = attr->egress != 0,
+	};
+	int ret = parse_attr(attr, copies, error);
 
 	memset(req, 0, sizeof(*req));
 	req->attr.port = (uint8_t)priv->port;
