@@ -2,6 +2,9 @@
 """Ports shared by processes: the primary has the adapter, secondaries poll queues
 of their own in the same memory."""
 
+import os
+import re
+
 import pytest
 
 from harness.adapter import run_bounded
@@ -16,9 +19,10 @@ def sysfs(hugepages):
 
 @pytest.fixture
 def primary(hugepages, testpmd):
-    def start(**arguments):
+    def start(fault=None, **arguments):
         return testpmd(shared=hugepages.eal(), memory=256, rxq=2, txq=2, mbufs=8192,
-                       options=["--sysfs=%s" % sysfs(hugepages)],
+                       options=["--sysfs=%s" % sysfs(hugepages),
+                                *(["--faults=" + fault] if fault else [])],
                        arguments=["--num-procs=2", "--proc-id=0"], **arguments)
     return start
 
@@ -106,4 +110,81 @@ def test_proc_info(primary, hugepages):
         assert status == 0, stdout + stderr
         assert {"--stats": "RX-packets", "--xstats": "rx_good_packets",
                 "--show-port": "net_mlx4dv"}[what] in stdout, stdout
+    assert one.quit() == 0
+
+
+def descriptors(pmd):
+    """How many each process of a testpmd has."""
+    pids = run_bounded(["pgrep", "-g", str(pmd.process.pid)])[1].split()
+    return [len(os.listdir("/proc/%s/fd" % pid)) for pid in pids]
+
+
+def test_port_detached_and_attached_under_a_secondary(primary, secondary):
+    """The primary plugs; the EAL has the secondary follow, and nothing is left of it."""
+    one = primary()
+    other = secondary()
+    before = []
+    for _ in range(3):
+        one.do("port stop 0")
+        assert "Device is detached" in one.do("port detach 0", timeout=40)
+        other.go_on()
+        assert "Invalid port 0" in other.do("show port info 0")
+        assert "Port 0 is attached" in one.do(
+            "port attach net_mlx4dv0,device=mlx4_0,port=1", timeout=40)
+        one.do("port start 0")
+        other.go_on()
+        summary = other.do("show port summary all")
+        assert re.search(r"^0 .* net_mlx4dv0 +net_mlx4dv +up ", summary, re.M), summary
+        before.append((descriptors(one), descriptors(other)))
+    assert before[0] == before[-1]
+    # This testpmd starts no port that it did not find at its own start.
+    assert other.quit() == 0
+    again = secondary()
+    one.do("set portlist 0,1")
+    assert min(forward(one, again)) > 1000
+    assert again.quit() == 0
+    assert one.quit() == 0
+
+
+def test_device_that_is_removed_under_a_secondary(primary, secondary):
+    """What the primary is told of, the secondary finds out by the port."""
+    one = primary(fault="device remove frame=2000")
+    other = secondary()
+    one.do("start tx_first 32")
+    for port in range(2):
+        one.expect(r"Port %d: device removal event" % port, timeout=60)
+    one.expect(r"Now total ports is 0", timeout=60)
+    other.go_on()
+    assert "Invalid port 0" in other.do("show port info 0")
+    assert other.quit() == 0
+    one.go_on()
+    assert one.quit() == 0
+
+
+# What testpmd says of -ENOTSUP, and of rte_flow's ENOSYS.
+CONTROL = {
+    "set promisc 0 off": "Operation not supported",
+    "set allmulti 0 on": "Operation not supported",
+    "port config mtu 0 1400": "diag=-95",
+    "mac_addr add 0 02:00:00:00:00:09": "Operation not supported",
+    "mac_addr set 0 02:00:00:00:00:09": "Operation not supported",
+    "set link-down port 0": "Set link down fail",
+    "port 0 rxq 0 stop": "not supported",
+    "port 0 txq 0 stop": "not supported",
+    "vlan set strip on 0": "diag=-95",
+    "set flow_ctrl rx on 0": "return code = -95",
+    "flow create 0 ingress pattern eth / end actions drop / end": "Function not implemented",
+    "flow isolate 0 1": "Function not implemented",
+}
+
+
+def test_control_is_not_for_secondaries(primary, secondary):
+    one = primary()
+    other = secondary()
+    before = one.do("show port info 0")
+    for command, answer in CONTROL.items():
+        assert answer in other.do(command), command
+    assert one.do("show port info 0") == before
+    assert min(forward(one, other)) > 1000
+    assert other.quit() == 0
     assert one.quit() == 0

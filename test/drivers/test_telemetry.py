@@ -2,13 +2,23 @@
 """/mlx4dv/… on the telemetry socket, as the distribution's client reads it."""
 
 import json
+import re
 import subprocess
+import time
 
 import pytest
 
 from mlx4dvlib import testpmd as tp
 
 CLIENT = "dpdk-telemetry.py"
+
+
+def question(prefix, path):
+    done = subprocess.run([CLIENT, "-f", prefix], input=path + "\nquit\n", text=True,
+                          stdout=subprocess.PIPE, timeout=30, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()
+               if line.startswith("{") and path.split(",")[0] in line]
+    return answers[-1][path.split(",")[0]] if answers else done.stdout
 
 
 @pytest.fixture
@@ -19,14 +29,7 @@ def ask(testpmd, tmp_path):
     pmd.do("stop")
     pmd.drain()
 
-    def question(path):
-        done = subprocess.run([CLIENT, "-f", prefix], input=path + "\nquit\n", text=True,
-                              stdout=subprocess.PIPE, timeout=30, check=True)
-        answers = [json.loads(line) for line in done.stdout.splitlines()
-                   if line.startswith("{") and path.split(",")[0] in line]
-        return answers[-1][path.split(",")[0]] if answers else done.stdout
-
-    yield question
+    yield lambda path: question(prefix, path)
     assert pmd.quit() == 0
 
 
@@ -41,6 +44,33 @@ def test_all(ask):
     assert sent["packets"] > 0 and sent["last_syndrome"] == 0
     assert ask("/mlx4dv/memory,0")["regions"] > 0
     assert ask("/mlx4dv/flows,0")["application_rules"] == 0
+    errors = ask("/mlx4dv/errors,0")
+    assert "device_fatal" in errors and not any(errors.values())
     for wrong in ("/mlx4dv/device", "/mlx4dv/device,7", "/mlx4dv/rxq,0", "/mlx4dv/rxq,0,9",
-                  "/mlx4dv/txq,x,0"):
+                  "/mlx4dv/txq,x,0", "/mlx4dv/errors,9"):
         assert ask(wrong) is None, wrong
+
+
+def test_errors(testpmd, tmp_path):
+    """A queue that failed and came back, then the device for good; the port answers."""
+    prefix = "mdv" + tmp_path.name
+    pmd = testpmd(telemetry=prefix, arguments=["--no-rmv-interrupt"],
+                  options=["--faults=wqe tx port=1 nth=50 syndrome=0x04 vendor=0x51; "
+                           "device fatal frame=50000"])
+    pmd.do("start tx_first")
+    deadline = time.monotonic() + 30
+    errors = {}
+    while errors.get("device_fatal") != 1:
+        assert time.monotonic() < deadline, errors
+        errors = question(prefix, "/mlx4dv/errors,0")
+    pmd.go_on()
+    assert errors["local_protection"] == 1
+    last = [value for name, value in errors.items() if name.startswith("last_")]
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ TX queue 0: local protection "
+                        r"error \(syndrome 0x04, vendor 0x51\)", last[0]), last
+    assert last[1].endswith("Z device removed or failed for good"), last
+    assert question(prefix, "/mlx4dv/device,0")["removed"] == 1
+    assert question(prefix, "/mlx4dv/txq,0,0")["state"] == "gone"
+    assert pmd.xstats(0)["error_device_fatal"] == 1
+    pmd.do("stop")
+    assert pmd.quit() == 0

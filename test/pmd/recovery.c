@@ -163,3 +163,34 @@ TEST(recovery_that_fails_is_told_once)
 	CHECK_EQ(xstat_of(port, "error_local_protection"), 1);
 	check_traffic(port);
 }
+
+/* Stopped with the failure seen, or not yet: what was sent is sent, the rest lost. */
+TEST(recovery_stop_of_a_failed_queue_counts_right)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = watched_port(&conf);
+	unsigned int round, i, sent, taken;
+
+	for (round = 0; round < 16; round++) {
+		char text[64];
+
+		CHECK_OK(rte_eth_stats_reset(port));
+		capture_clear(port);
+		snprintf(text, sizeof(text), "wqe tx port=1 syndrome=0x04 nth=%u", 1 + round / 2);
+		fault_add(text);
+		for (i = 0, taken = 0; i < 10; i++)
+			taken += send_one(port, conf.pool);
+		CHECK_EQ(taken, 10);
+		settle();
+		if (round % 2 == 0)
+			CHECK(!send_one(port, conf.pool));
+		CHECK_OK(rte_eth_dev_stop(port));
+		CHECK_OK(vmlx4_fault_clear());
+		sent = capture_count(port);
+		CHECK_EQ(stats_of(port).opackets, sent);
+		CHECK_EQ(stats_of(port).oerrors, taken - sent);
+		CHECK_EQ(xstat_of(port, "tx_lost_packets"), taken - sent);
+		CHECK_OK(rte_eth_dev_start(port));
+	}
+	check_traffic(port);
+}

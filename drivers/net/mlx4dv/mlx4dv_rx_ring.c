@@ -136,6 +136,7 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 
 	if (ret != 0)
 		return ret;
+	rxq->last_error.ended = false;
 	ring->wqn = ring->wq->wq_num;
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;

@@ -256,8 +256,10 @@ mdv_tx_drain(struct mdv_txq *txq)
 
 	if (txq->elts == NULL)
 		return;
+	/* Not by the state, which a stop has changed already. */
 	if (txq->cq.buf != NULL)
-		tx_settle(txq, MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_FAILED);
+		tx_settle(txq, !txq->last_error.ended);
+	txq->last_error.ended = false;
 	for (i = txq->freed; i != txq->sq.pi; i++) {
 		struct rte_mbuf *m = txq->elts[i & mask];
 

@@ -44,7 +44,6 @@ settle(struct mdv_priv *priv, struct mdv_error_entry *entry, struct mdv_last_err
 
 	if (ret == 0) {
 		*stuck = false;
-		last->ended = false;
 		last->noted = false;
 		MDV_PLOG(priv, NOTICE, "%s queue %u failed and is back: %" PRIu64 " times so far",
 			 name, entry->idx, recoveries);
