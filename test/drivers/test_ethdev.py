@@ -90,6 +90,16 @@ def test_other_cards(vmlx4, name, options):
     run(vmlx4, name, *options)
 
 
+@pytest.mark.parametrize("name", [
+    "flow_by_addresses_and_ports",
+    "rss_other_numbers_of_queues",
+    "rx_runs_on_ring_of_ten_thousand_frames",
+    "tx_ten_thousand_chains_with_a_slow_adapter",  # addresses in several segments
+])
+def test_virtual_function(vmlx4, name):
+    run(vmlx4, name, "--profile=cx3-vf")
+
+
 def test_many_in_one_process(vmlx4):
     """Nothing that a test leaves behind disturbs the next one: every fourth of them,
     as all would take minutes; ALL=1 takes them all."""

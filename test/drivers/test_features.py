@@ -58,7 +58,7 @@ OFFLOADS = {
 # Said otherwise, each tested elsewhere.
 OTHER = {
     "Speed capabilities", "Link status event", "Runtime Tx queue setup", "Stats per queue",
-    "Inner L3 checksum", "Inner L4 checksum", "Multiprocess aware", "Linux", "x86-64",
+    "SR-IOV", "Inner L3 checksum", "Inner L4 checksum", "Multiprocess aware", "Linux", "x86-64",
     "Usage doc",
 }
 

@@ -201,6 +201,7 @@ struct mdv_priv {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	unsigned int port;        /* from 1 */
+	bool mr_ext_memseg;       /* devarg mr_ext_memseg_en */
 	struct mdv_caps caps;
 
 	char ifname[IF_NAMESIZE];
@@ -248,8 +249,9 @@ struct ibv_context *mdv_open_device(const char *ibname);
 int mdv_port_open(struct mdv_priv *priv);
 void mdv_port_close(struct mdv_priv *priv);
 /* The ethdev of one adapter port; named as it is to be called. */
+struct mdv_devargs;
 int mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
-	unsigned int port);
+	unsigned int port, const struct mdv_devargs *args);
 /* Zeroed memory near a socket, or anywhere; NULL was logged. */
 void *mdv_zalloc(const struct mdv_priv *priv, const char *what, size_t size, unsigned int socket);
 /* Stop and close every ethdev of a device. */

@@ -264,9 +264,12 @@ table_forget(struct mdv_priv *priv, const struct mdv_range *r)
 
 /* ---- which memory is one piece ---- */
 
-/* The run of EAL pages that holds r; called with EAL's memory lock held. */
+/*
+ * The run of EAL pages that holds r: all that are used, or with mr_ext_memseg_en=0
+ * those that r lies in. Called with EAL's memory lock held.
+ */
 static int
-eal_run(const struct mdv_range *r, struct mdv_range *run)
+eal_run(const struct mdv_priv *priv, const struct mdv_range *r, struct mdv_range *run)
 {
 	struct rte_memseg_list *msl = rte_mem_virt2memseg_list((const void *)r->start);
 	struct rte_fbarray *arr;
@@ -284,7 +287,13 @@ eal_run(const struct mdv_range *r, struct mdv_range *run)
 		return -ENOENT;
 	run->start = base + (size_t)(index - before + 1) * msl->page_sz;
 	run->end = base + (size_t)(index + after) * msl->page_sz;
-	return r->end <= run->end ? 0 : -ENOENT;
+	if (r->end > run->end)
+		return -ENOENT;
+	if (!priv->mr_ext_memseg) {
+		run->start = base + (size_t)index * msl->page_sz;
+		run->end = base + RTE_ALIGN_CEIL(r->end - base, msl->page_sz);
+	}
+	return 0;
 }
 
 /* Look r up, or register the piece of memory around it: of the pool, of EAL, or whole. */
@@ -314,7 +323,7 @@ mdv_mr_find(struct mdv_priv *priv, const struct mdv_range *r, struct rte_mempool
 	map = table_lookup(t, r);
 	if (map == NULL) {
 		of_pool = mp != NULL && mdv_mr_pool_piece(mp, r, &piece) == 0;
-		ret = of_pool ? 0 : eal_run(r, &piece);
+		ret = of_pool ? 0 : eal_run(priv, r, &piece);
 		if (ret != 0 && whole != NULL) {
 			piece = *whole;
 			ret = 0;

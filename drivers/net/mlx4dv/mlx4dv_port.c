@@ -16,6 +16,7 @@
 #include <ethdev_driver.h>
 
 #include "mlx4dv.h"
+#include "mlx4dv_devargs.h"
 #include "mlx4dv_log.h"
 
 #define PCI_VENDOR_MELLANOX 0x02c9 /* as verbs reports it: the IEEE company id */
@@ -344,7 +345,8 @@ init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, un
 }
 
 int
-mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname, unsigned int port)
+mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
+	unsigned int port, const struct mdv_devargs *args)
 {
 	struct rte_eth_dev *dev;
 	struct mdv_priv *priv;
@@ -368,6 +370,7 @@ mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname, u
 	}
 	dev->device = rdev;
 	init_priv(priv, dev, ibname, port);
+	priv->mr_ext_memseg = args->mr_ext_memseg;
 	ret = mdv_port_open(priv);
 	if (ret != 0) {
 		rte_eth_dev_release_port(dev);

@@ -8,11 +8,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_devargs.h>
-#include <rte_kvargs.h>
 #include <rte_string_fns.h>
 #include <rte_version.h>
 
@@ -21,19 +19,13 @@
 #include <ethdev_driver.h>
 
 #include "mlx4dv.h"
+#include "mlx4dv_devargs.h"
 #include "mlx4dv_log.h"
 
 #define VDEV_NAME "net_mlx4dv"
-#define ARG_DEVICE "device"
-#define ARG_PORT "port"
-#define MAX_PORTS 2 /* of any ConnectX-3 */
+#define KERNEL_MODULES "* ib_uverbs & mlx4_en & mlx4_core & mlx4_ib"
 
 RTE_LOG_REGISTER_DEFAULT(mdv_logtype, NOTICE);
-
-struct probe_args {
-	char device[IBV_SYSFS_NAME_MAX];
-	uint32_t ports; /* bit N: port N was named */
-};
 
 /* For who looks at the file without loading it: usertools/mlx4dv-check. */
 static const char built_for[] __rte_used = "net_mlx4dv was built for DPDK "
@@ -55,78 +47,6 @@ check_version(const char *name)
 	MDV_LOG(ERR, "%s: built for DPDK %d.%02d but running under \"%s\": rebuild the driver "
 		"with the headers of the running DPDK", name, RTE_VER_YEAR, RTE_VER_MONTH, running);
 	return -ENOTSUP;
-}
-
-static int
-parse_port(const char *name, const char *value, struct probe_args *args)
-{
-	unsigned long port;
-	char *end;
-
-	errno = 0;
-	port = strtoul(value, &end, 10);
-	if (errno != 0 || end == value || *end != '\0' || value[0] == '-' ||
-	    port < 1 || port > MAX_PORTS) {
-		MDV_LOG(ERR, "%s: port=%s: want 1 or 2, the adapter's ports count from 1",
-			name, value);
-		return -EINVAL;
-	}
-	if ((args->ports & RTE_BIT32(port)) != 0) {
-		MDV_LOG(ERR, "%s: port=%s is given twice: name each port once", name, value);
-		return -EINVAL;
-	}
-	args->ports |= RTE_BIT32(port);
-	return 0;
-}
-
-static int
-parse_pair(const char *name, const char *key, const char *value, bool vdev,
-	struct probe_args *args)
-{
-	if (value == NULL)
-		value = "";
-	if (strcmp(key, ARG_PORT) == 0) {
-		if (vdev && args->ports != 0) {
-			MDV_LOG(ERR, "%s: port=%s is a second port: use one --vdev per port",
-				name, value);
-			return -EINVAL;
-		}
-		return parse_port(name, value, args);
-	}
-	if (vdev && strcmp(key, ARG_DEVICE) == 0) {
-		if (value[0] == '\0' || args->device[0] != '\0' ||
-		    strlcpy(args->device, value, sizeof(args->device)) >= sizeof(args->device)) {
-			MDV_LOG(ERR, "%s: device=%s: want the name of one verbs device, such as "
-				"mlx4_0", name, value);
-			return -EINVAL;
-		}
-		return 0;
-	}
-	MDV_LOG(ERR, "%s: unknown argument %s: the arguments are %s", name, key,
-		vdev ? "device=NAME and port=N" : "port=N");
-	return -EINVAL;
-}
-
-static int
-parse_args(const char *name, const char *text, bool vdev, struct probe_args *args)
-{
-	struct rte_kvargs *kvargs;
-	unsigned int i;
-	int ret = 0;
-
-	memset(args, 0, sizeof(*args));
-	if (text == NULL || text[0] == '\0')
-		return 0;
-	kvargs = rte_kvargs_parse(text, NULL);
-	if (kvargs == NULL) {
-		MDV_LOG(ERR, "%s: cannot parse \"%s\": want key=value pairs with commas between",
-			name, text);
-		return -EINVAL;
-	}
-	for (i = 0; i < kvargs->count && ret == 0; i++)
-		ret = parse_pair(name, kvargs->pairs[i].key, kvargs->pairs[i].value, vdev, args);
-	rte_kvargs_free(kvargs);
-	return ret;
 }
 
 /* ---- PCI ---- */
@@ -207,12 +127,12 @@ vdev_names(const char *ibname)
 		if (strncmp(da->name, VDEV_NAME, sizeof(VDEV_NAME) - 1) != 0)
 			continue;
 		/* Mistakes in it are reported when the virtual device is probed. */
-		value = strstr(da->args != NULL ? da->args : "", ARG_DEVICE "=");
+		value = strstr(da->args != NULL ? da->args : "", MDV_ARG_DEVICE "=");
 		if (value == NULL) {
 			found = found || is_only_device();
 			continue;
 		}
-		value += sizeof(ARG_DEVICE);
+		value += sizeof(MDV_ARG_DEVICE);
 		length = strcspn(value, ",");
 		found = found || (length == strlen(ibname) && strncmp(value, ibname, length) == 0);
 	}
@@ -251,7 +171,7 @@ pci_attach(struct rte_pci_device *pci)
 	unsigned int port, made = 0;
 	int ret = 0;
 
-	for (port = 1; port <= MAX_PORTS; port++) {
+	for (port = 1; port <= MDV_MAX_PORTS; port++) {
 		pci_port_name(pci, port, name);
 		if (rte_eth_dev_allocated(name) != NULL)
 			continue;
@@ -265,14 +185,14 @@ pci_attach(struct rte_pci_device *pci)
 
 /* The ports that are wanted of a device that has nb_ports. */
 static int
-make_ports(struct rte_pci_device *pci, const char *ibname, const struct probe_args *args,
+make_ports(struct rte_pci_device *pci, const char *ibname, const struct mdv_devargs *args,
 	unsigned int nb_ports)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	unsigned int port, made = 0;
 	int ret, first_error = 0;
 
-	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MAX_PORTS); port++) {
+	for (port = 1; port <= RTE_MAX(nb_ports, (unsigned int)MDV_MAX_PORTS); port++) {
 		if (args->ports != 0 ? (args->ports & RTE_BIT32(port)) == 0 : port > nb_ports)
 			continue;
 		pci_port_name(pci, port, name);
@@ -280,7 +200,7 @@ make_ports(struct rte_pci_device *pci, const char *ibname, const struct probe_ar
 		if (rte_eth_dev_allocated(name) != NULL)
 			ret = -EEXIST;
 		else
-			ret = mdv_port_create(&pci->device, name, ibname, port);
+			ret = mdv_port_create(&pci->device, name, ibname, port, args);
 		if (ret == 0)
 			made++;
 		else if (first_error == 0)
@@ -295,7 +215,7 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 {
 	const struct rte_devargs *da = pci->device.devargs;
 	char ibname[IBV_SYSFS_NAME_MAX];
-	struct probe_args args;
+	struct mdv_devargs args;
 	unsigned int nb_ports = 0;
 	int ret;
 
@@ -312,7 +232,7 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 		MDV_LOG(INFO, "%s is left to other drivers: a --vdev names %s", pci->name, ibname);
 		return 1;
 	}
-	ret = parse_args(pci->name, da != NULL ? da->args : NULL, false, &args);
+	ret = mdv_devargs_parse(pci->name, da != NULL ? da->args : NULL, false, &args);
 	if (ret == 0)
 		ret = count_ports(ibname, &nb_ports);
 	return ret != 0 ? ret : make_ports(pci, ibname, &args, nb_ports);
@@ -338,10 +258,16 @@ pci_dma_unmap(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
 	return mdv_dma_unmap(&pci->device, addr, len);
 }
 
+/* In decimal, as JSON has no other numbers. */
+#define VENDOR 5555      /* 15b3: Mellanox */
+#define CX3 4099         /* 1003: ConnectX-3 */
+#define CX3_VF 4100      /* 1004: ConnectX-3 and Pro, virtual function */
+#define CX3_PRO 4103     /* 1007: ConnectX-3 Pro */
+
 static const struct rte_pci_id pci_ids[] = {
-	{ RTE_PCI_DEVICE(0x15b3, 0x1003) }, /* ConnectX-3 */
-	{ RTE_PCI_DEVICE(0x15b3, 0x1004) }, /* ConnectX-3 and Pro, virtual function */
-	{ RTE_PCI_DEVICE(0x15b3, 0x1007) }, /* ConnectX-3 Pro */
+	{ RTE_PCI_DEVICE(VENDOR, CX3) },
+	{ RTE_PCI_DEVICE(VENDOR, CX3_VF) },
+	{ RTE_PCI_DEVICE(VENDOR, CX3_PRO) },
 	{ .vendor_id = 0 },
 };
 
@@ -358,7 +284,7 @@ static struct rte_pci_driver mdv_pci_driver = {
 
 /* The one verbs device of the machine, when none is named. */
 static int
-only_device(const char *name, struct probe_args *args)
+only_device(const char *name, struct mdv_devargs *args)
 {
 	struct ibv_device **list;
 	int n = 0;
@@ -383,21 +309,21 @@ static int
 vdev_probe(struct rte_vdev_device *vdev)
 {
 	const char *name = rte_vdev_device_name(vdev);
-	struct probe_args args;
+	struct mdv_devargs args;
 	int ret;
 
 	ret = check_version(name);
 	if (ret == 0 && rte_eal_process_type() == RTE_PROC_SECONDARY)
 		return mdv_secondary_attach(&vdev->device, name);
 	if (ret == 0)
-		ret = parse_args(name, rte_vdev_device_args(vdev), true, &args);
+		ret = mdv_devargs_parse(name, rte_vdev_device_args(vdev), true, &args);
 	if (ret == 0 && args.device[0] == '\0')
 		ret = only_device(name, &args);
 	if (ret != 0)
 		return ret;
 	if (args.ports == 0)
 		args.ports = RTE_BIT32(1);
-	return mdv_port_create(&vdev->device, name, args.device, rte_bsf32(args.ports));
+	return mdv_port_create(&vdev->device, name, args.device, rte_bsf32(args.ports), &args);
 }
 
 static int
@@ -428,10 +354,19 @@ static struct rte_vdev_driver mdv_vdev_driver = {
 };
 
 RTE_PMD_REGISTER_VDEV(net_mlx4dv, mdv_vdev_driver);
-RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv,
-	ARG_DEVICE "=<verbs device> "
-	ARG_PORT "=<1..2>");
+RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv, MDV_VDEV_PARAMETERS);
 RTE_PMD_REGISTER_PCI(net_mlx4dv_pci, mdv_pci_driver);
 RTE_PMD_REGISTER_PCI_TABLE(net_mlx4dv_pci, pci_ids);
-RTE_PMD_REGISTER_KMOD_DEP(net_mlx4dv_pci, "* ib_uverbs & mlx4_en & mlx4_core & mlx4_ib");
-RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv_pci, ARG_PORT "=<1..2>");
+RTE_PMD_REGISTER_KMOD_DEP(net_mlx4dv_pci, KERNEL_MODULES);
+RTE_PMD_REGISTER_PARAM_STRING(net_mlx4dv_pci, MDV_PCI_PARAMETERS);
+
+/*
+ * What dpdk-pmdinfo.py looks for. DPDK's build makes these strings of the lines above for
+ * its own drivers only.
+ */
+#define PCI_ID(device) "[" RTE_STR(VENDOR) ", " RTE_STR(device) ", 65535, 65535]"
+static const char vdev_info[] __rte_used = "PMD_INFO_STRING= {\"name\": \"net_mlx4dv\", "
+	"\"params\": \"" MDV_VDEV_PARAMETERS "\", \"pci_ids\": []}";
+static const char pci_info[] __rte_used = "PMD_INFO_STRING= {\"name\": \"net_mlx4dv_pci\", "
+	"\"params\": \"" MDV_PCI_PARAMETERS "\", \"kmod\": \"" KERNEL_MODULES "\", "
+	"\"pci_ids\": [" PCI_ID(CX3) ", " PCI_ID(CX3_VF) ", " PCI_ID(CX3_PRO) "]}";

@@ -53,6 +53,7 @@ tx_post(struct mdv_txq *txq, struct dvq_sq *sq, struct dvq_wqe *wqe, uint32_t se
 	struct rte_mbuf *m, uint32_t flags, const bool full)
 {
 	struct tx_ctrl ctrl = { DVQ_OP_SEND, 0, flags };
+	uint8_t room[RTE_ETHER_ADDR_LEN];
 	const uint8_t *dmac = NULL;
 
 	txq->elts[sq->pi & (sq->bb_cnt - 1)] = m;
@@ -60,7 +61,7 @@ tx_post(struct mdv_txq *txq, struct dvq_sq *sq, struct dvq_wqe *wqe, uint32_t se
 		tx_csum(&ctrl, m->ol_flags);
 	if (full) {
 		tx_vlan(txq, &ctrl, m);
-		dmac = tx_loopback_mac(txq, m);
+		dmac = tx_loopback_mac(txq, m, room);
 	}
 	if (wqe != NULL)
 		dvq_wqe_end(wqe, ctrl.opcode, ctrl.vlan, ctrl.flags, dmac);

@@ -78,9 +78,21 @@ tx_vlan(const struct mdv_txq *txq, struct tx_ctrl *ctrl, const struct rte_mbuf *
 
 /* Of a virtual function: the adapter looks for receivers on its own port first. */
 static inline const uint8_t *
-tx_loopback_mac(const struct mdv_txq *txq, const struct rte_mbuf *m)
+tx_loopback_mac(const struct mdv_txq *txq, const struct rte_mbuf *m,
+		uint8_t room[RTE_ETHER_ADDR_LEN])
 {
-	return txq->loopback ? rte_pktmbuf_mtod(m, const uint8_t *) : NULL;
+	unsigned int have = 0, i;
+
+	if (!txq->loopback)
+		return NULL;
+	if (likely(m->data_len >= RTE_ETHER_ADDR_LEN))
+		return rte_pktmbuf_mtod(m, const uint8_t *);
+	/* The address lies in several segments. */
+	memset(room, 0, RTE_ETHER_ADDR_LEN);
+	for (; m != NULL; m = m->next)
+		for (i = 0; i < m->data_len && have < RTE_ETHER_ADDR_LEN; i++)
+			room[have++] = rte_pktmbuf_mtod(m, const uint8_t *)[i];
+	return room;
 }
 
 static inline bool

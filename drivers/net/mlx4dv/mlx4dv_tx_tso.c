@@ -82,13 +82,14 @@ tso_post(struct mdv_txq *txq, struct dvq_sq *sq, struct dvq_wqe *wqe, struct rte
 	 uint32_t flags)
 {
 	struct tx_ctrl ctrl = { DVQ_OP_LSO, 0, flags };
+	uint8_t room[RTE_ETHER_ADDR_LEN];
 	uint32_t i;
 
 	/* What is cut is TCP, and each piece has a checksum of its own. */
 	tx_csum(&ctrl, m->ol_flags | RTE_MBUF_F_TX_TCP_CKSUM);
 	tx_vlan(txq, &ctrl, m);
 	txq->elts[sq->pi & (sq->bb_cnt - 1)] = m;
-	dvq_wqe_end(wqe, ctrl.opcode, ctrl.vlan, ctrl.flags, tx_loopback_mac(txq, m));
+	dvq_wqe_end(wqe, ctrl.opcode, ctrl.vlan, ctrl.flags, tx_loopback_mac(txq, m, room));
 	for (i = txq->sq.pi + 1; i != sq->pi; i++)
 		txq->elts[i & (sq->bb_cnt - 1)] = NULL;
 	txq->sq.pi = sq->pi;
