@@ -107,13 +107,13 @@ class Captures:
     def __init__(self, folder, *arriving):
         self.folder = folder
         self.stats = folder / "stats.json"
-        self.options = ["--stats=%s" % self.stats]
-        self.leaving = []
+        self.wires, self.leaving = [], []
         for port, frames in enumerate(arriving, 1):
             entry, leaving = folder / ("in%d.pcap" % port), folder / ("out%d.pcap" % port)
             pcap.write(entry, [bytes(frame) for frame in frames])
-            self.options.append("--wire%d=pcap:in=%s,out=%s" % (port, entry, leaving))
+            self.wires.append("--wire%d=pcap:in=%s,out=%s" % (port, entry, leaving))
             self.leaving.append(leaving)
+        self.options = ["--stats=%s" % self.stats, *self.wires]
 
     def wait(self, console, *counts, timeout=30):
         """Until so many frames have left each port; then what left, exactly as much."""

@@ -41,8 +41,8 @@ class Ovs:
 
     def run(self, *command):
         status, output, errors = run_bounded(command, 60, env=self.environment)
-        assert status == 0, "$ %s\n%s%s\n%s" % (" ".join(map(str, command)), output, errors,
-                                                 self.log()[-4000:])
+        assert status == 0, "$ %s\n%s%s\n%s" % (
+            " ".join(map(str, command)), output, errors, self.log()[-4000:])
         return output
 
     def log(self):
@@ -120,4 +120,3 @@ class Ovs:
     def kill(self):
         for console in reversed(self.processes):
             console.kill()
-
