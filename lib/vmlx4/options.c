@@ -282,6 +282,9 @@ static const struct option {
 	{ "carrier-delay", "MS", NEEDS_VALUE, option_carrier_delay,
 		"The network interface shows the carrier so many milliseconds after the event\n"
 		"that the port is active, with no second event (default 0)." },
+	{ "module", "qsfp|sfp|none", NEEDS_VALUE, option_module,
+		"The plug of every cable, as \"ethtool -m\" shows it: QSFP+, SFP+, or none that\n"
+		"can be read (default: what fits the speed of the profile)." },
 	{ "unknown", "NAME=VALUE", NEEDS_VALUE, parse_unknown,
 		"Decide a behaviour that no public source states (repeatable; see\n"
 		"\"vmlx4 unknowns\")." },

@@ -57,6 +57,13 @@ enum vmlx4_memlock {
 	VMLX4_MEMLOCK_HOST, /* that of the process */
 };
 
+enum vmlx4_module {
+	VMLX4_MODULE_DEFAULT,             /* what fits the speed */
+	VMLX4_MODULE_QSFP,
+	VMLX4_MODULE_SFP,
+	VMLX4_MODULE_NONE,
+};
+
 struct vmlx4_options {
 	const struct vmlx4_profile *profile;
 	unsigned int ports;
@@ -78,6 +85,7 @@ struct vmlx4_options {
 	unsigned int link_delay_ms;       /* from both ends up to a link… */
 	unsigned int wait_link_ms;        /* for which opening the device waits for them */
 	unsigned int carrier_delay_ms;    /* …and from there to the netdev's carrier */
+	enum vmlx4_module module;         /* the plug of every cable */
 	struct vmlx4_unknowns unknowns;   /* what no public source states */
 	uint64_t seed;                    /* of everything that the model draws by lot */
 	char trace_file[PATH_MAX];        /* "": no trace */

@@ -39,6 +39,7 @@ int option_wire1(struct option_parser *parser, const char *value);
 int option_wire2(struct option_parser *parser, const char *value);
 int option_link_delay(struct option_parser *parser, const char *value);
 int option_carrier_delay(struct option_parser *parser, const char *value);
+int option_module(struct option_parser *parser, const char *value);
 int option_wait_link(struct option_parser *parser, const char *value);
 /* After all options: what follows for the wires that were not named. */
 int option_wires_settle(struct option_parser *parser);

@@ -237,6 +237,27 @@ option_carrier_delay(struct option_parser *parser, const char *value)
 }
 
 int
+option_module(struct option_parser *parser, const char *value)
+{
+	static const struct {
+		const char *name;
+		enum vmlx4_module module;
+	} modules[] = {
+		{ "qsfp", VMLX4_MODULE_QSFP },
+		{ "sfp", VMLX4_MODULE_SFP },
+		{ "none", VMLX4_MODULE_NONE },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		if (strcmp(value, modules[i].name) == 0) {
+			parser->options->module = modules[i].module;
+			return 0;
+		}
+	return option_fail(parser, value, "use qsfp, sfp or none");
+}
+
+int
 option_wait_link(struct option_parser *parser, const char *value)
 {
 	return parse_ms(parser, value, &parser->options->wait_link_ms);

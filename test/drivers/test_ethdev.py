@@ -32,6 +32,8 @@ OPTIONS = {
     "link_late_carrier_is_told_once_when_it_is_there": ["--carrier-delay=250"],
     "link_late_carrier_when_the_port_closes": ["--carrier-delay=250"],
     "flow_copy_without_a_sniffer": ["--unknown=steer_dont_trap=0"],
+    "module_eeprom_of_an_sfp": ["--profile=cx3pro-10g"],
+    "module_eeprom_of_none": ["--module=none"],
     # Pulling one cable must concern one port.
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
     # A virtual function has no clock.
@@ -58,6 +60,10 @@ def test_ethdev(vmlx4, name):
 def test_with_huge_pages(vmlx4, hugepages, monkeypatch, name):
     monkeypatch.setenv("MDV_TEST_HUGE_DIR", str(hugepages.folder))
     run(vmlx4, name)
+
+
+def test_module_of_a_virtual_function(vmlx4):
+    run(vmlx4, "module_eeprom_of_none", "--module=qsfp", "--profile=cx3-vf")
 
 
 @pytest.mark.parametrize("mtu", [576, 1500, 4000, 9000])

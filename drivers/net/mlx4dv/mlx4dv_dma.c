@@ -25,12 +25,6 @@ fail(int err)
 	return -1;
 }
 
-static bool
-is_ours(const struct rte_eth_dev *dev)
-{
-	return dev->dev_ops == &mdv_dev_ops;
-}
-
 static int
 check_process(const struct rte_device *rdev)
 {
@@ -86,7 +80,7 @@ unmap_until(const struct rte_device *rdev, uint16_t end, const struct mdv_range 
 	RTE_ETH_FOREACH_DEV_OF(port_id, rdev) {
 		if (port_id >= end)
 			break;
-		if (is_ours(&rte_eth_devices[port_id]))
+		if (mdv_is_ours(&rte_eth_devices[port_id]))
 			mdv_mr_forget(mdv_priv(&rte_eth_devices[port_id]), r);
 	}
 }
@@ -105,7 +99,7 @@ mdv_dma_map(struct rte_device *rdev, void *addr, size_t len)
 	RTE_ETH_FOREACH_DEV_OF(port_id, rdev) {
 		struct mdv_priv *priv = mdv_priv(&rte_eth_devices[port_id]);
 
-		if (!is_ours(&rte_eth_devices[port_id]))
+		if (!mdv_is_ours(&rte_eth_devices[port_id]))
 			continue;
 		ret = priv->ctx != NULL ? mdv_mr_register(priv, &r, false) : -EIO;
 		if (ret != 0) {
@@ -133,7 +127,7 @@ mdv_dma_unmap(struct rte_device *rdev, void *addr, size_t len)
 	RTE_ETH_FOREACH_DEV_OF(port_id, rdev) {
 		struct mdv_priv *priv = mdv_priv(&rte_eth_devices[port_id]);
 
-		if (!is_ours(&rte_eth_devices[port_id]))
+		if (!mdv_is_ours(&rte_eth_devices[port_id]))
 			continue;
 		if (check_unused(priv, &r) != 0)
 			return fail(EBUSY);

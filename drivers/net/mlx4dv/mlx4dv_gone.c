@@ -155,6 +155,8 @@ GONE(vlan_offload, DEV, int mask __rte_unused)
 GONE(clock, DEV, uint64_t *clock __rte_unused)
 GONE(flow_ctrl, DEV, struct rte_eth_fc_conf *conf __rte_unused)
 GONE(reta_update, DEV, struct rte_eth_rss_reta_entry64 *reta __rte_unused, U16(size))
+GONE(module_info, DEV, struct rte_eth_dev_module_info *info __rte_unused)
+GONE(module_eeprom, DEV, struct rte_dev_eeprom_info *info __rte_unused)
 GONE(rss_update, DEV, struct rte_eth_rss_conf *conf __rte_unused)
 
 /* rte_flow takes a positive errno here. The rules are freed with the port. */
@@ -216,6 +218,8 @@ const struct eth_dev_ops mdv_gone_ops = {
 	.vlan_offload_set = gone_vlan_offload,
 	.vlan_strip_queue_set = mdv_vlan_strip_queue_set,
 	.read_clock = gone_clock,
+	.get_module_info = gone_module_info,
+	.get_module_eeprom = gone_module_eeprom,
 	.flow_ctrl_get = gone_flow_ctrl,
 	.flow_ctrl_set = gone_flow_ctrl,
 	.rss_hash_update = gone_rss_update,

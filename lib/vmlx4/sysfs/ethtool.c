@@ -262,8 +262,12 @@ vmlx4_ethtool(struct vmlx4_port *port, void *data)
 		return get_stats(port, data);
 	case ETHTOOL_GPERMADDR:
 		return get_permaddr(port, data);
+	case ETHTOOL_GMODULEINFO:
+		return vmlx4_module_info(port, data);
+	case ETHTOOL_GMODULEEEPROM:
+		return vmlx4_module_eeprom(port, data);
 	default:
-		/* The cable has no EEPROM to read; the rest the model has no part of. */
+		/* The model has no part of it. */
 		return -EOPNOTSUPP;
 	}
 }

@@ -103,4 +103,11 @@ void vmlx4_counters_refresh(struct vmlx4_adapter *adapter, uint64_t now);
 
 int vmlx4_ethtool(struct vmlx4_port *port, void *data);
 
+/* ---- module.c: what ethtool shows of the plug; as above ---- */
+
+struct ethtool_modinfo;
+struct ethtool_eeprom;
+int vmlx4_module_info(const struct vmlx4_port *port, struct ethtool_modinfo *info);
+int vmlx4_module_eeprom(const struct vmlx4_port *port, struct ethtool_eeprom *eeprom);
+
 #endif /* VMLX4_SYSFS_H_ */

@@ -228,6 +228,19 @@ quoted_values(void **state)
 }
 
 static void
+plugs(void **state)
+{
+	(void)state;
+	good("");
+	assert_int_equal(options.module, VMLX4_MODULE_DEFAULT);
+	good("module=sfp");
+	assert_int_equal(options.module, VMLX4_MODULE_SFP);
+	good("module=none");
+	assert_int_equal(options.module, VMLX4_MODULE_NONE);
+	bad("module=cfp", "module", "\"cfp\"", "qsfp, sfp or none");
+}
+
+static void
 bad_options(void **state)
 {
 	char text[3 * PATH_MAX];
@@ -384,6 +397,7 @@ main(void)
 		cmocka_unit_test(wires_of_both_ports),
 		cmocka_unit_test(pcap_file_names),
 		cmocka_unit_test(late_links),
+		cmocka_unit_test(plugs),
 		cmocka_unit_test(names_of_wires),
 		cmocka_unit_test(shapes_of_wires),
 		cmocka_unit_test(quoted_values),

@@ -284,11 +284,9 @@ statistics(void **state)
 }
 
 static void
-driver_and_module(void **state)
+driver_and_strings(void **state)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-	struct ethtool_modinfo module = { .cmd = ETHTOOL_GMODULEINFO };
-	struct ethtool_eeprom eeprom = { .cmd = ETHTOOL_GMODULEEEPROM };
 	struct ethtool_gstrings strings = { .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_TEST };
 
 	(void)state;
@@ -296,9 +294,55 @@ driver_and_module(void **state)
 	assert_string_equal(info.driver, "mlx4_en");
 	assert_string_equal(info.bus_info, "0000:05:00.0");
 	assert_string_equal(info.fw_version, "2.42.5000");
-	assert_int_equal(ethtool(&module), -EOPNOTSUPP);
-	assert_int_equal(ethtool(&eeprom), -EOPNOTSUPP);
 	assert_int_equal(ethtool(&strings), -EOPNOTSUPP);
+}
+
+static uint8_t
+sum(const uint8_t *bytes, unsigned int first, unsigned int last)
+{
+	uint8_t total = 0;
+
+	for (; first <= last; first++)
+		total += bytes[first];
+	return total;
+}
+
+static void
+plug(void **state)
+{
+	struct {
+		struct ethtool_eeprom request;
+		uint8_t data[512];
+	} eeprom = { .request = { .cmd = ETHTOOL_GMODULEEEPROM } };
+	struct ethtool_modinfo module = { .cmd = ETHTOOL_GMODULEINFO };
+
+	(void)state;
+	assert_int_equal(ethtool(&module), 0);
+	assert_int_equal(module.type, ETH_MODULE_SFF_8636);
+	assert_int_equal(module.eeprom_len, 256);
+	assert_int_equal(ethtool(&eeprom), -EINVAL);
+	eeprom.request.len = 256;
+	assert_int_equal(ethtool(&eeprom), 0);
+	assert_int_equal(eeprom.data[0], 0x0d);
+	assert_int_equal(sum(eeprom.data, 128, 190), eeprom.data[191]);
+	assert_int_equal(sum(eeprom.data, 192, 222), eeprom.data[223]);
+	eeprom.request.offset = 1;
+	assert_int_equal(ethtool(&eeprom), -EINVAL);
+	eeprom.request.offset = UINT32_MAX;
+	assert_int_equal(ethtool(&eeprom), -EINVAL);
+	mock_adapter.options.module = VMLX4_MODULE_SFP;
+	eeprom.request.offset = 0;
+	eeprom.request.len = 512;
+	assert_int_equal(ethtool(&module), 0);
+	assert_int_equal(module.type, ETH_MODULE_SFF_8472);
+	assert_int_equal(ethtool(&eeprom), 0);
+	assert_int_equal(eeprom.data[0], 0x03);
+	assert_int_equal(sum(eeprom.data, 0, 62), eeprom.data[63]);
+	assert_int_equal(sum(eeprom.data, 64, 94), eeprom.data[95]);
+	mock_adapter.options.module = VMLX4_MODULE_NONE;
+	assert_int_equal(ethtool(&module), -EIO);
+	assert_int_equal(ethtool(&eeprom), -EIO);
+	mock_adapter.options.module = VMLX4_MODULE_DEFAULT;
 }
 
 static void
@@ -359,7 +403,8 @@ main(void)
 		NETDEV_TEST(link_settings_handshake),
 		NETDEV_TEST(pause_frames),
 		NETDEV_TEST(statistics),
-		NETDEV_TEST(driver_and_module),
+		NETDEV_TEST(driver_and_strings),
+		NETDEV_TEST(plug),
 		NETDEV_TEST(keeps_the_tree_up_to_date),
 	};
 
