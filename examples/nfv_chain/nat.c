@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <netinet/ip_icmp.h>
+
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_icmp.h>
@@ -105,8 +107,7 @@ find_proto(struct rte_mbuf *m, bool outward, enum nat_proto *proto)
 		;
 	if (i == NAT_PROTOS)
 		return DROP_NAT_PROTOCOL;
-	if (i == NAT_ICMP && icmp->icmp_type != (outward ? RTE_IP_ICMP_ECHO_REQUEST :
-			RTE_IP_ICMP_ECHO_REPLY))
+	if (i == NAT_ICMP && icmp->icmp_type != (outward ? ICMP_ECHO : ICMP_ECHOREPLY))
 		return DROP_NAT_ICMP;
 	*proto = i;
 	return DROP_NONE;

@@ -2,6 +2,7 @@
 
 /* ACL, NAT and route of nfv_chain, each alone: packets in, packets out. */
 
+#include <netinet/ip_icmp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -249,7 +250,7 @@ there_and_back(uint8_t proto, uint16_t sport, uint16_t dport)
 {
 	bool echo = proto == IPPROTO_ICMP;
 	struct rte_mbuf *m = make((struct packet){ INSIDE, proto, HOST, SERVER,
-		echo ? RTE_IP_ICMP_ECHO_REQUEST : sport, echo ? sport : dport, 0, 33 });
+		echo ? ICMP_ECHO : sport, echo ? sport : dport, 0, 33 });
 	struct rte_ipv4_hdr *ip = packet_ip(m);
 	uint16_t *l4 = packet_l4(m);
 
@@ -263,7 +264,7 @@ there_and_back(uint8_t proto, uint16_t sport, uint16_t dport)
 	rte_pktmbuf_free(m);
 
 	m = make((struct packet){ OUTSIDE, proto, SERVER, NAT_ADDRESS,
-		echo ? RTE_IP_ICMP_ECHO_REPLY : dport, FIRST_PORT, 0, 7 });
+		echo ? ICMP_ECHOREPLY : dport, FIRST_PORT, 0, 7 });
 	ip = packet_ip(m);
 	l4 = packet_l4(m);
 	assert_true(passes(STAGE_NAT, m));
