@@ -9,6 +9,7 @@ import socket
 import sys
 
 IPV4 = 0x0800
+SO_RCVBUFFORCE = 33
 INCOMING = {socket.PACKET_HOST, socket.PACKET_OTHERHOST}
 
 
@@ -28,6 +29,8 @@ def answer(frame):
 
 def main(interface):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(IPV4)) as raw:
+        # As much as may come while this program gets no time.
+        raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         raw.bind((interface, IPV4))
         print("ready", flush=True)
         while True:

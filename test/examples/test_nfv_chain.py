@@ -257,7 +257,7 @@ def test_nat_in_both_directions(network, tmp_path):
     peer = space.start("/usr/bin/python3", pathlib.Path(__file__).with_name("answer.py"), "eth0",
                        stdout=subprocess.PIPE, text=True)
     assert peer.stdout.readline() == "ready\n"
-    host, count = IP(src="10.0.0.2", dst="203.1.0.9"), 100
+    host, count = IP(src="10.0.0.2", dst="203.1.0.9"), 50
     frames = [udp(number) for number in range(count)]
     frames += [inside(host, TCP(sport=number, dport=80) / Raw(b"x" * (20 + number)))
                for number in range(count)]
@@ -310,7 +310,9 @@ def test_a_signal_while_it_waits(tmp_path):
 
 def secondary(hugepages, stages, number, folder):
     preload, eal = tp.driver_arguments(ports=0)
-    prefix = ["env", "LD_PRELOAD=%s" % preload[1]] if preload else []
+    # The bus of DPDK does not free what it scanned.
+    prefix = ["env", "ASAN_OPTIONS=detect_leaks=0",
+              *(["LD_PRELOAD=%s" % preload[1]] if preload else [])]
     return Console([*prefix, PROGRAM, *spread(1, first=number), "--proc-type=secondary",
                     *hugepages.eal(), "--no-telemetry", *eal, "--", "--run", stages],
                    cwd=str(folder))

@@ -24,9 +24,9 @@
 #define OUTSIDE 1
 #define OTHER 2   /* inside, too */
 
-#define HOST RTE_IPV4(10, 0, 0, 2)
-#define SERVER RTE_IPV4(203, 0, 113, 9)
-#define NAT_ADDRESS RTE_IPV4(192, 0, 2, 1)
+#define HOST RTE_IPV4(10u, 0, 0, 2)
+#define SERVER RTE_IPV4(203u, 0, 113, 9)
+#define NAT_ADDRESS RTE_IPV4(192u, 0, 2, 1)
 #define FIRST_PORT 20000
 
 static const char text[] =
@@ -358,8 +358,8 @@ nat_by_the_port(void **state)
 static void
 nat_lets_alone(void **state)
 {
-	static const uint32_t others[] = { RTE_IPV4(10, 2, 0, 2), RTE_IPV4(203, 0, 113, 200),
-		RTE_IPV4(8, 8, 8, 8), RTE_IPV4(10, 0, 0, 1), NAT_ADDRESS };
+	static const uint32_t others[] = { RTE_IPV4(10u, 2, 0, 2), RTE_IPV4(203u, 0, 113, 200),
+		RTE_IPV4(8u, 8, 8, 8), RTE_IPV4(10u, 0, 0, 1), NAT_ADDRESS };
 	unsigned int i;
 
 	(void)state;
@@ -426,12 +426,12 @@ static void
 route_longest_prefix(void **state)
 {
 	(void)state;
-	leads(RTE_IPV4(203, 0, 113, 1), OUTSIDE, 0xfe);
-	leads(RTE_IPV4(203, 0, 113, 127), OUTSIDE, 0xfe);
-	leads(RTE_IPV4(203, 0, 113, 128), OUTSIDE, 0xfd);
-	leads(RTE_IPV4(203, 0, 113, 199), OUTSIDE, 0xfd);
-	leads(RTE_IPV4(203, 0, 113, 200), OTHER, 0x02);
-	leads(RTE_IPV4(203, 0, 113, 201), OUTSIDE, 0xfd);
+	leads(RTE_IPV4(203u, 0, 113, 1), OUTSIDE, 0xfe);
+	leads(RTE_IPV4(203u, 0, 113, 127), OUTSIDE, 0xfe);
+	leads(RTE_IPV4(203u, 0, 113, 128), OUTSIDE, 0xfd);
+	leads(RTE_IPV4(203u, 0, 113, 199), OUTSIDE, 0xfd);
+	leads(RTE_IPV4(203u, 0, 113, 200), OTHER, 0x02);
+	leads(RTE_IPV4(203u, 0, 113, 201), OUTSIDE, 0xfd);
 	leads(HOST, INSIDE, 0x02);
 }
 
@@ -446,11 +446,11 @@ route_drops(void **state)
 	p.data = 1500 - sizeof(struct rte_ipv4_hdr) - sizeof(struct rte_tcp_hdr) + 1;
 	dropped(STAGE_ROUTE, DROP_TOO_BIG, p);
 	p.data = 0;
-	p.dst = RTE_IPV4(203, 0, 114, 1);
+	p.dst = RTE_IPV4(203u, 0, 114, 1);
 	dropped(STAGE_ROUTE, DROP_NO_ROUTE, p);
-	p.dst = RTE_IPV4(10, 2, 255, 254);
+	p.dst = RTE_IPV4(10u, 2, 255, 254);
 	dropped(STAGE_ROUTE, DROP_NO_NEIGHBOUR, p);
-	p.dst = RTE_IPV4(10, 2, 0, 1);
+	p.dst = RTE_IPV4(10u, 2, 0, 1);
 	p.ttl = 1; /* it has arrived: no hop is left to go */
 	dropped(STAGE_ROUTE, DROP_TO_ROUTER, p);
 	p.dst = NAT_ADDRESS;
