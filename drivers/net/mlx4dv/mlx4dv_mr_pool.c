@@ -186,7 +186,8 @@ pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 {
 	struct mdv_priv *priv = arg;
 
-	if (event == RTE_MEMPOOL_EVENT_READY && priv->started)
+	if (event == RTE_MEMPOOL_EVENT_READY && priv->started &&
+	    MDV_LOAD_ACQUIRE(&priv->gone) == 0)
 		register_known(mp, priv);
 	/* The mbufs of a pool that was never filled say nothing of their buffers. */
 	if (event == RTE_MEMPOOL_EVENT_DESTROY &&
