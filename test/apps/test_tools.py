@@ -101,7 +101,7 @@ def test_proc_info(primary, lines, hugepages):
         assert re.search(r"^%s: %d$" % (name, COUNT), xstats, re.M), name + xstats
     shown = ask("--show-port")
     for text in ("net_mlx4dv", "00:02:C9:05:00:01", "00:02:C9:05:00:02", "mtu (1500)",
-                 "promiscuous-mode: enabled"):
+                 "promiscuous mode enabled"):
         assert text.lower() in shown.lower(), text + "\n" + shown
     ask("--stats-reset")
     assert primary.stats(0)["RX-packets"] == 0
