@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "config.h"
 
 /* A directive a line, words between blanks, # for a comment: see example.conf. */
@@ -238,7 +240,7 @@ check_ports(struct reader *reader)
 			if (one->line != 0 && other->line != 0 &&
 			    (prefix_holds(&one->subnet, other->address) ||
 			     prefix_holds(&other->subnet, one->address)))
-				return fault(reader, one->line > other->line ? one->line : other->line,
+				return fault(reader, RTE_MAX(one->line, other->line),
 					"the subnets of ports %d and %d overlap: give each its own",
 					(int)(other - config->ports), (int)(one - config->ports));
 	return 0;

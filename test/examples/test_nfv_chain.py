@@ -299,6 +299,19 @@ def test_a_signal_in_the_middle(tmp_path, number):
     assert chain.adapter()["ports"][1]["tx_frames"] == taken
 
 
+def test_a_port_that_takes_nothing(tmp_path):
+    """No completion comes, and so its queue is full: what waits for it is dropped and
+    counted, and the chain ends as ever."""
+    count = 2000
+    wire = wires(tmp_path, [bytes(udp(one)) for one in range(100)] * (count // 100))
+    with Chain(tmp_path, options=[*wire, "--faults=cqe tx late=1000s port=2"]) as chain:
+        chain.expect(r"^tx .* port_full [1-9]", timeout=60)
+        report = chain.stop()
+    assert set(report.drops) == {"port_full"}
+    assert 1024 <= report.stages["tx"][1] < count
+    assert report.stages["tx"][1] == len(pcap.read(tmp_path / "out1.pcap"))
+
+
 def test_a_signal_while_it_waits(tmp_path):
     with Chain(tmp_path, arguments=["--run", "rx,nat,tx"]) as chain:
         chain.expect("waiting for acl, route", timeout=60)
@@ -368,6 +381,18 @@ def test_a_process_that_dies(shared, hugepages, tmp_path):
             assert chain.wait(60) == 1
             assert one.wait(30) == 0
     assert "process %d is gone, and stage tx with it" % other.process.pid in chain.output
+
+
+def test_a_primary_that_dies(shared, hugepages, tmp_path):
+    """The others do not poll for ever what is no longer there."""
+    with shared([]) as chain:
+        chain.expect("waiting for", timeout=60)
+        with secondary(hugepages, "rx,acl,route,tx", 8, tmp_path) as other:
+            chain.expect("all stages are there", timeout=60)
+            os.killpg(chain.process.pid, signal.SIGKILL)
+            chain.process.wait()
+            other.expect("nfv_chain: the primary process is gone", timeout=60)
+            assert other.wait(30) == 1
 
 
 # ---- what is told ----

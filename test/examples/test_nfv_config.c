@@ -100,7 +100,7 @@ words(void **state)
 	refused("prot 0", 1, "'prot' is no directive: port, neighbour, ");
 	refused("port 0 inside", 1, "'port' takes 3 words, not 2: port NUMBER inside|outside ");
 	refused("nat 192.0.2.1 1 2 3 4 5 6 7 8", 1, "'nat' takes 2 words, not 7: ");
-	refused("port 16 inside 10.0.0.1/24", 1, "port '16': give the number of an ethdev, 0 to 15");
+	refused("port 16 inside 10.0.0.1/24", 1, "port '16': give the number of an ethdev, 0 to");
 	refused("\nport -1 inside 10.0.0.1/24", 2, "port '-1': give the number");
 	refused("port 0 middle 10.0.0.1/24", 1, "side 'middle': a port is inside or outside");
 	refused("port 0 inside 10.0.0.256/24", 1, "address '10.0.0.256/24': not an IPv4 address");
@@ -135,7 +135,8 @@ lines_together(void **state)
 	refused("# nothing\n", 1, "no port: add 'port 0 inside 10.0.0.1/24'");
 	refused(PORTS, 2, "no rule, so that everything would be denied: add ");
 	refused(PORTS "port 1 inside 10.1.0.1/24\n", 3, "port 1: line 2 has it already");
-	refused(PORTS RULE "port 2 inside 10.0.0.129/25\n", 4, "the subnets of ports 0 and 2 overlap");
+	refused(PORTS RULE "port 2 inside 10.0.0.129/25\n", 4,
+		"the subnets of ports 0 and 2 overlap");
 	refused(PORTS RULE "neighbour 10.2.0.1 02:00:00:00:00:01\n", 4,
 		"neighbour: its address is in the subnet of no port");
 	refused(PORTS RULE "neighbour 10.0.0.1 02:00:00:00:00:01\n", 4,

@@ -220,7 +220,8 @@ acl_first_rule_decides(void **state)
 	dropped(STAGE_ACL, DROP_DENIED, UDP(HOST, 1, SERVER, 53));
 	permitted(UDP(HOST + 1, 1, SERVER, 53));
 	dropped(STAGE_ACL, DROP_NO_RULE, UDP(HOST + 1, 1, SERVER, 54));
-	dropped(STAGE_ACL, DROP_NO_RULE, (struct packet){ .proto = 47, .src = HOST, .dst = SERVER });
+	dropped(STAGE_ACL, DROP_NO_RULE, (struct packet){ .proto = 47, .src = HOST,
+		.dst = SERVER });
 }
 
 /* A burst keeps its order, and loses only what is denied. */

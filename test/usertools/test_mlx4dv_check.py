@@ -2,12 +2,16 @@
 """mlx4dv-check on virtual adapters with a fault each, where it opens and tries what a
 real host would have, and on copies of a host's files for what no adapter can fake."""
 
+import errno
+import importlib.machinery
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import types
 
 import pytest
 
@@ -67,7 +71,7 @@ def test_a_good_adapter(check):
     assert report.checks["firmware mlx4_0"]["seen"] == "2.42.5000"
     assert "MTU 1500, up" in report.checks["port 2 of mlx4_0"]["seen"]
     assert "64 MB can be registered" in report.checks["lockable memory"]["seen"]
-    assert "for DPDK 22.11" in report.checks["driver"]["seen"] or \
+    assert re.search(r"for DPDK \d\d\.\d\d", report.checks["driver"]["seen"]) or \
         report.checks["driver"]["status"] == "warn"
 
 
@@ -290,6 +294,105 @@ def test_a_wrong_driver(vmlx4, tmp_path, text, status, seen):
     done = vmlx4(SCRIPT, "--json", "--driver", path)
     Report(done.status, done.stdout).is_wrong("driver", seen, "mlx4dv-check --driver|meson",
                                               status)
+
+
+# ---- what neither an adapter nor a copy of files can show ----
+
+@pytest.fixture
+def script():
+    loader = importlib.machinery.SourceFileLoader("mlx4dv_check", str(SCRIPT))
+    module = types.ModuleType(loader.name)
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
+
+
+@pytest.fixture
+def card():
+    return types.SimpleNamespace(node="uverbs0", ibdev="mlx4_0", name="mlx4_0",
+                                 address="0000:05:00.0")
+
+
+def one(found, name, status, seen, cure=""):
+    checks = {check.name: check for check in found}
+    assert checks[name].status == status, checks
+    assert re.search(seen, checks[name].seen), checks
+    assert re.search(cure, checks[name].cure), checks
+
+
+@pytest.mark.parametrize("number, seen, cure", [
+    (errno.EPERM, "the cgroup of this container lets no process open it", "docker run --device="),
+    (errno.ENXIO, "No such device or address", "dmesg"),
+])
+def test_a_node_that_does_not_open(script, card, monkeypatch, number, seen, cure):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+    monkeypatch.setattr(script.os, "open", refuse)
+    monkeypatch.setattr(script.Host, "container", lambda host: None)
+    one(script.check_node(script.Host(), card), "device node uverbs0", "fail", seen, cure)
+
+
+def test_libraries(script, card):
+    live = script.Host()
+    one(script.check_provider(live, None, [card]), "libibverbs", "fail", "cannot be loaded",
+        "install libibverbs1 ibverbs-providers")
+    knows = types.SimpleNamespace(devices=lambda: {"mlx4_0": None})
+    one(script.check_provider(live, knows, [card]), "mlx4 provider", "ok", "knows the card")
+    other = types.SimpleNamespace(devices=lambda: {"mlx5_0": None})
+    one(script.check_provider(live, other, [card]), "mlx4 provider", "fail",
+        "no driver for mlx4_0", "install ibverbs-providers")
+
+
+@pytest.mark.parametrize("managed, value, status, seen", [
+    (True, "-1", "ok", "managed by the device"),
+    (True, "", "ok", "not readable"),
+    (True, "-7", "warn", "optimised"),
+    (False, "-1", "fail", "the firmware cannot"),
+    (False, "10", "fail", "no packet can be steered here"),
+    (False, "", "fail", "no packet can be steered here"),
+    (None, "-1", "ok", "managed by the device"),
+    (None, "10", "fail", "no packet can be steered here"),
+    (None, "", "warn", "not readable"),
+])
+def test_steering(script, card, tmp_path, managed, value, status, seen):
+    put(tmp_path, "sys/module/mlx4_core/parameters/log_num_mgm_entry_size", value)
+    attr = None if managed is None else types.SimpleNamespace(
+        device_cap_flags=managed << 29)
+    one(script.check_steering(script.Host(tmp_path), card, attr), "flow steering mlx4_0", status,
+        seen)
+
+
+@pytest.mark.parametrize("folder, mode, status, seen", [
+    ("mlx4dv", 0o755, "ok", "for DPDK 22.11"),
+    ("dpdk/pmds-23.0", 0o755, "warn", "beside net_mlx4, which may be asked first"),
+    ("mlx4dv", 0o777, "warn", "EAL loads nothing .-d. from below"),
+])
+def test_where_the_driver_lies(script, tmp_path, monkeypatch, folder, mode, status, seen):
+    put(tmp_path, folder + "/librte_net_mlx4dv.so", "net_mlx4dv was built for DPDK 22.11")
+    tmp_path.chmod(mode)
+    monkeypatch.setattr(script, "world_writable", lambda path: next(
+        (parent for parent in path.parents if parent.stat().st_mode & 2
+         and tmp_path in (parent, *parent.parents)), None))
+    given = str(tmp_path / folder / "librte_net_mlx4dv.so")
+    one(script.check_dpdk(given, "DPDK 22.11.11"), "driver", status, seen)
+    one(script.check_dpdk(given, None), "DPDK", "fail", "cannot be found", "install dpdk")
+    one(script.check_dpdk(given, "DPDK 23.03.0"), "driver", "fail", "refuses to run on DPDK 23.03")
+
+
+def test_the_nearest_folder_of_everybody(script, tmp_path):
+    put(tmp_path, "one/two/file", "")
+    (tmp_path / "one").chmod(0o777)
+    assert script.world_writable(tmp_path / "one/two/file") == tmp_path / "one"
+
+
+@pytest.mark.parametrize("version, status", [
+    ("2.42.5000", "ok"), ("2.42.5044", "ok"), ("2.43.0", "ok"), ("2.42.4999", "fail"),
+    ("2.9.9999", "fail"), ("1.99.9999", "fail"), ("", "warn"),
+])
+def test_firmware(script, card, version, status):
+    card.attribute = lambda name: version if name == "fw_ver" else "MT_1"
+    one(script.check_firmware(card, None), "firmware mlx4_0", status, "")
 
 
 def test_for_a_reader(host):
