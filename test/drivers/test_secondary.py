@@ -188,3 +188,17 @@ def test_control_is_not_for_secondaries(primary, secondary):
     assert min(forward(one, other)) > 1000
     assert other.quit() == 0
     assert one.quit() == 0
+
+
+def test_reset_of_the_port_under_a_secondary(primary, secondary):
+    """The reset takes a new context, whose doorbells the secondary has to find: all
+    packets begin there."""
+    one = primary()
+    other = secondary()
+    for _ in range(2):
+        one.do("port stop all")
+        one.do("port reset all")
+        one.do("port start all")
+        assert min(forward(one, other)) > 1000
+    assert other.quit() == 0
+    assert one.quit() == 0

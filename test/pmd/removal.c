@@ -8,6 +8,7 @@
 #include <ethdev_driver.h>
 #include <rte_dev.h>
 #include <rte_flow.h>
+#include <rte_interrupts.h>
 
 #include "events.h"
 #include "harness.h"
@@ -92,6 +93,28 @@ TEST(removal_is_found_by_asking)
 	fault_add("device fatal");
 	CHECK_EQ(rte_eth_dev_is_removed(port), 1);
 	CHECK_EQ(rte_eth_dev_rx_queue_stop(port, 0), -EIO);
+	CHECK_OK(vmlx4_fault_clear());
+}
+
+/* Who sleeps until a packet comes wakes up, and finds none. */
+TEST(removal_wakes_who_waits_for_packets)
+{
+	struct port_conf conf = conf_with_events(pool_create(1024, 2048));
+	struct rte_epoll_event event;
+	struct rte_mbuf *m;
+	uint16_t port;
+
+	conf.eth.intr_conf.rxq = 1;
+	port = port_up(0, &conf);
+	CHECK_OK(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD,
+		NULL));
+	CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+	CHECK_EQ(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 0), 0);
+	fault_add("device fatal");
+	CHECK_EQ(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 3000), 1);
+	CHECK_EQ(rte_eth_dev_is_removed(port), 1);
+	CHECK_EQ(rte_eth_rx_burst(port, 0, &m, 1), 0);
+	CHECK_EQ(rte_eth_dev_rx_intr_disable(port, 0), -EIO);
 	CHECK_OK(vmlx4_fault_clear());
 }
 

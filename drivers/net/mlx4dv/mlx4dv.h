@@ -297,6 +297,8 @@ int mdv_priv_dump(struct rte_eth_dev *dev, FILE *file);
 extern const struct eth_dev_ops mdv_secondary_ops;
 int mdv_secondary_attach(struct rte_device *rdev, const char *name);
 void mdv_secondary_bursts(struct rte_eth_dev *dev, bool started);
+/* The primary started the port, whose doorbells can be mapped from the descriptor. */
+int mdv_secondary_started(struct rte_eth_dev *dev, int fd);
 
 /* mlx4dv_mp.c: what processes tell each other */
 struct mdv_range {

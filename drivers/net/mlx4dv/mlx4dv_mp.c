@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -64,7 +65,7 @@ port_of(const struct mp_body *body)
 }
 
 static void
-answer(struct rte_eth_dev *dev, struct mp_body *body, struct rte_mp_msg *reply)
+answer(struct rte_eth_dev *dev, struct mp_body *body, int fd, struct rte_mp_msg *reply)
 {
 	struct mdv_priv *priv = mdv_priv(dev);
 
@@ -87,8 +88,10 @@ answer(struct rte_eth_dev *dev, struct mp_body *body, struct rte_mp_msg *reply)
 			body->has_whole ? &body->whole : NULL, &body->entry);
 		break;
 	case MP_STARTED:
+		body->result = mdv_secondary_started(dev, fd);
+		break;
 	case MP_STOPPED:
-		mdv_secondary_bursts(dev, body->type == MP_STARTED);
+		mdv_secondary_bursts(dev, false);
 		break;
 	}
 }
@@ -100,6 +103,8 @@ handle(const struct rte_mp_msg *msg, const void *peer)
 	struct rte_mp_msg reply;
 	struct mp_body body;
 
+	int i;
+
 	if (msg->len_param != (int)sizeof(body))
 		return -EINVAL;
 	memcpy(&body, msg->param, sizeof(body));
@@ -107,7 +112,9 @@ handle(const struct rte_mp_msg *msg, const void *peer)
 	dev = port_of(&body);
 	body.result = -ENODEV;
 	if (dev != NULL)
-		answer(dev, &body, &reply);
+		answer(dev, &body, msg->num_fds == 1 ? msg->fds[0] : -1, &reply);
+	for (i = 0; i < msg->num_fds; i++)
+		close(msg->fds[i]);
 	memcpy(reply.param, &body, sizeof(body));
 	return rte_mp_reply(&reply, peer);
 }
@@ -188,6 +195,11 @@ mdv_mp_tell(const struct mdv_priv *priv, bool started)
 	struct rte_mp_msg msg;
 
 	fill(&msg, &body);
+	/* After a reset the doorbells are those of another context. */
+	if (started && priv->shared) {
+		msg.num_fds = 1;
+		msg.fds[0] = priv->ctx->cmd_fd;
+	}
 	if (rte_mp_request_sync(&msg, &reply, &timeout) != 0 && rte_errno != ENOTSUP)
 		MDV_PLOG(priv, WARNING, "cannot tell secondary processes that the port %s: %s",
 			 started ? "started" : "stopped", rte_strerror(rte_errno));

@@ -42,29 +42,52 @@ mdv_secondary_bursts(struct rte_eth_dev *dev, bool started)
 	rte_wmb();
 }
 
+/* In place of what was mapped before, while no burst rings. */
 static int
-map_doorbells(const struct rte_eth_dev *dev)
+map_doorbells(const struct rte_eth_dev *dev, int fd)
 {
 	size_t page = (size_t)getpagesize();
 	uint16_t port_id = dev->data->port_id;
-	int fd = mdv_mp_get_fd(port_id);
-	int ret = 0;
+	uint8_t *old = mdv_uar[port_id];
 	void *uar;
+
+	uar = mmap(NULL, page, PROT_WRITE, MAP_SHARED, fd, 0);
+	if (uar == MAP_FAILED) {
+		MDV_LOG(ERR, "%s: cannot map the doorbell page: %s", dev->data->name,
+			strerror(errno));
+		return -errno;
+	}
+	mdv_uar[port_id] = uar;
+	if (old != NULL)
+		munmap(old, page);
+	return 0;
+}
+
+static int
+get_doorbells(const struct rte_eth_dev *dev)
+{
+	int fd = mdv_mp_get_fd(dev->data->port_id);
+	int ret;
 
 	if (fd < 0) {
 		MDV_LOG(ERR, "%s: the primary process does not share the port: %s",
 			dev->data->name, strerror(-fd));
 		return fd;
 	}
-	uar = mmap(NULL, page, PROT_WRITE, MAP_SHARED, fd, 0);
-	if (uar == MAP_FAILED) {
-		ret = -errno;
-		MDV_LOG(ERR, "%s: cannot map the doorbell page: %s", dev->data->name,
-			strerror(errno));
-	} else {
-		mdv_uar[port_id] = uar;
-	}
+	ret = map_doorbells(dev, fd);
 	close(fd);
+	return ret;
+}
+
+int
+mdv_secondary_started(struct rte_eth_dev *dev, int fd)
+{
+	int ret;
+
+	if (dev->dev_ops != &mdv_secondary_ops)
+		return 0;
+	ret = fd >= 0 ? map_doorbells(dev, fd) : -EBADF;
+	mdv_secondary_bursts(dev, ret == 0);
 	return ret;
 }
 
@@ -96,7 +119,7 @@ mdv_secondary_attach(struct rte_device *rdev, const char *name)
 	mdv_burst_dummy(dev);
 	ret = mdv_mp_init();
 	if (ret == 0)
-		ret = map_doorbells(dev);
+		ret = get_doorbells(dev);
 	if (ret != 0) {
 		rte_eth_dev_release_port(dev);
 		return ret;
