@@ -292,6 +292,10 @@ unsigned int mdv_error_last(struct mdv_priv *priv, struct mdv_error_text texts[M
 
 /* mlx4dv_show.c */
 int mdv_priv_dump(struct rte_eth_dev *dev, FILE *file);
+int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
+	struct rte_eth_burst_mode *mode);
+int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
+	struct rte_eth_burst_mode *mode);
 
 /* mlx4dv_secondary.c: a port in a secondary process */
 extern const struct eth_dev_ops mdv_secondary_ops;
@@ -347,8 +351,6 @@ int mdv_rxqs_start(struct rte_eth_dev *dev);
 void mdv_rxqs_stop(struct rte_eth_dev *dev);
 int mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu);
 void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info);
-int mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
-	struct rte_eth_burst_mode *mode);
 uint64_t mdv_rx_offloads(const struct mdv_priv *priv);
 int mdv_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
 int mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask);
@@ -365,8 +367,6 @@ int mdv_txq_recover(struct mdv_txq *txq);
 int mdv_tx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
 int mdv_tx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
 void mdv_txq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_txq_info *info);
-int mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx,
-	struct rte_eth_burst_mode *mode);
 int mdv_tx_done_cleanup(void *txq, uint32_t n);
 uint64_t mdv_tx_offloads(const struct mdv_priv *priv);
 

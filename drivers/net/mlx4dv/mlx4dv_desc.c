@@ -2,7 +2,8 @@
 
 /*
  * How far a queue has come, for programs that scale with their load or sleep
- * without it. As bursts, these are called by the core that owns the queue.
+ * without it. As bursts, these are called by the core that owns the queue. Whether
+ * there is one of the number that was named, ethdev does not ask: it may be NULL.
  */
 
 #include <errno.h>
@@ -36,6 +37,8 @@ mdv_rx_queue_count(void *queue)
 {
 	const struct mdv_rxq *rxq = queue;
 
+	if (rxq == NULL)
+		return (mdv_queue_count_t)-EINVAL;
 	if (MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING)
 		return 0;
 	return rx_completed(rxq);
@@ -46,7 +49,7 @@ mdv_rx_descriptor_status(void *queue, uint16_t offset)
 {
 	const struct mdv_rxq *rxq = queue;
 
-	if (offset >= mdv_rxq_capacity(rxq))
+	if (rxq == NULL || offset >= mdv_rxq_capacity(rxq))
 		return -EINVAL;
 	if (MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING)
 		return RTE_ETH_RX_DESC_UNAVAIL;
@@ -70,7 +73,7 @@ mdv_get_monitor_addr(void *queue, struct rte_power_monitor_cond *condition)
 	const struct mdv_rxq *rxq = queue;
 	const struct dvq_cqe *next;
 
-	if (rxq->cq.buf == NULL)
+	if (rxq == NULL || rxq->cq.buf == NULL)
 		return -EINVAL; /* not started: there is no CQ yet */
 	next = dvq_cq_entry(&rxq->cq, rxq->cq.ci);
 	condition->addr = (volatile void *)(uintptr_t)&next->owner_sr_opcode;
@@ -93,7 +96,7 @@ mdv_tx_descriptor_status(void *queue, uint16_t offset)
 {
 	struct mdv_txq *txq = queue;
 
-	if (offset >= txq->nb_desc)
+	if (txq == NULL || offset >= txq->nb_desc)
 		return -EINVAL;
 	if (offset >= txq->nb_desc - txq->inflight)
 		mdv_tx_reap(txq, 0);

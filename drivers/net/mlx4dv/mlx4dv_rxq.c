@@ -587,13 +587,3 @@ mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info 
 	info->nb_desc = (uint16_t)mdv_rxq_capacity(rxq);
 	info->rx_buf_size = (uint16_t)buffer_size(rxq->mp);
 }
-
-int
-mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
-{
-	const struct mdv_rxq *rxq = dev->data->rx_queues[idx];
-
-	snprintf(mode->info, sizeof(mode->info), "%s", rxq->split != NULL ? "Scalar Split" :
-		 rxq->sges_n != 0 ? "Scalar Scattered" : "Scalar");
-	return 0;
-}

@@ -165,3 +165,26 @@ mdv_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	mdv_show_errors(priv, &to.shown);
 	return 0;
 }
+
+/* ---- how bursts work; ethdev does not ask whether the queue was set up ---- */
+
+int
+mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
+{
+	const struct mdv_rxq *rxq = dev->data->rx_queues[idx];
+
+	if (rxq == NULL)
+		return -EINVAL;
+	snprintf(mode->info, sizeof(mode->info), "%s", rxq->split != NULL ? "Scalar Split" :
+		 rxq->sges_n != 0 ? "Scalar Scattered" : "Scalar");
+	return 0;
+}
+
+int
+mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
+{
+	if (dev->data->tx_queues[idx] == NULL)
+		return -EINVAL;
+	snprintf(mode->info, sizeof(mode->info), "Scalar");
+	return 0;
+}

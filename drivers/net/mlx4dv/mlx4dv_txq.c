@@ -339,6 +339,8 @@ mdv_tx_done_cleanup(void *queue, uint32_t n)
 {
 	struct mdv_txq *txq = queue;
 
+	if (txq == NULL)
+		return -EINVAL; /* not set up, which ethdev does not ask */
 	if (MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING)
 		return 0;
 	return mdv_tx_reap(txq, n);
@@ -351,13 +353,4 @@ mdv_txq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_txq_info 
 
 	info->conf = txq->conf;
 	info->nb_desc = txq->nb_desc;
-}
-
-int
-mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
-{
-	RTE_SET_USED(dev);
-	RTE_SET_USED(idx);
-	snprintf(mode->info, sizeof(mode->info), "Scalar");
-	return 0;
 }
