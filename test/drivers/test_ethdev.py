@@ -38,6 +38,8 @@ OPTIONS = {
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
     # A virtual function has no clock.
     "rx_timestamps_are_not_offered_without_a_clock": ["--profile=cx3-vf"],
+    # Only a virtual function has neighbours on its card.
+    "reports_virtual_function_reaches_its_neighbours": ["--profile=cx3-vf"],
 }
 
 
