@@ -16,9 +16,9 @@ stamp="$top|$(pkg-config --modversion libdpdk)|${CC:-}|$*"
 configured=$(cat "$dir/.configured" 2>/dev/null) || configured=
 if [ ! -f "$dir/build.ninja" ] || [ "$configured" != "$stamp" ]; then
 	logs=$dir/logs
-	# Keep the logs of the set-up that runs before this.
+	# Keep the logs of the set-up that runs before this, and what make check-dpdk built.
 	mkdir -p "$dir"
-	find "$dir" -mindepth 1 -maxdepth 1 ! -name logs -exec rm -rf {} +
+	find "$dir" -mindepth 1 -maxdepth 1 ! -name logs ! -name check-dpdk -exec rm -rf {} +
 	step "$logs/configure.log" "configuring $dir" meson setup "$dir" \
 		-Ddriver=enabled -Ddpdk_sdk="$(devtools/dpdk-sdk.sh --where)" "$@"
 	printf '%s' "$stamp" > "$dir/.configured"

@@ -64,6 +64,8 @@ def test_reasons():
     for row in lacking:
         assert row.reason in feature_tables.REASONS, row.name
         assert row.why() != ""
+    for row in feature_tables.rows():
+        assert row.ours == "-" or row.reason == "", "%s is there now" % row.name
 
 
 def test_counts():
