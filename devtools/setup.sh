@@ -5,7 +5,7 @@
 # the driver headers of the installed DPDK. Asks nothing, and needs neither
 # network nor privileges when nothing is missing.
 #
-# usage: devtools/setup.sh GROUP…       (build run test fuzz lint docs)
+# usage: devtools/setup.sh GROUP…       (build run test check-dpdk fuzz lint docs)
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -34,11 +34,17 @@ packages()
 	docs)
 		echo python3-sphinx
 		;;
+	check-dpdk)
+		# The driver headers come with the tree that is checked.
+		packages build
+		packages run
+		packages test
+		;;
 	source)
 		echo dpkg-dev
 		;;
 	*)
-		die "unknown group '$1'; one of: build run test fuzz lint docs"
+		die "unknown group '$1'; one of: build run test check-dpdk fuzz lint docs"
 		;;
 	esac
 }
