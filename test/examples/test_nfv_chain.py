@@ -321,21 +321,31 @@ def test_a_signal_while_it_waits(tmp_path):
 
 # ---- processes ----
 
-def secondary(hugepages, stages, number, folder):
+def secondary(hugepages, stages, number, folder, wait=True):
     preload, eal = tp.driver_arguments(ports=0)
     # The bus of DPDK does not free what it scanned.
     prefix = ["env", "ASAN_OPTIONS=detect_leaks=0",
               *(["LD_PRELOAD=%s" % preload[1]] if preload else [])]
-    return Console([*prefix, PROGRAM, *spread(1, first=number), "--proc-type=secondary",
-                    *hugepages.eal(), "--no-telemetry", *eal, "--", "--run", stages],
-                   cwd=str(folder))
+    started = Console([*prefix, PROGRAM, *spread(1, first=number), "--proc-type=secondary",
+                       *hugepages.eal(), "--no-telemetry", *eal, "--", "--run", stages],
+                      cwd=str(folder))
+    if wait:
+        try:
+            started.expect("stages taken", timeout=60)
+        except BaseException:
+            started.kill()
+            raise
+    return started
 
 
 @pytest.fixture
 def shared(hugepages, tmp_path):
     """A primary that has NAT alone, and waits for the others."""
+    # Where a sanitizer leaves the memory free in all processes.
+    where = ["--base-virtaddr=0x200000000000"] if build.sanitized() else []
+
     def start(frames):
-        return Chain(tmp_path, options=wires(tmp_path, frames), lcores=1,
+        return Chain(tmp_path, eal=where, options=wires(tmp_path, frames), lcores=1,
                      memory=[*hugepages.eal(), "--proc-type=primary"],
                      arguments=["--run", "nat"])
     return start
@@ -351,12 +361,12 @@ def test_a_process_for_each(shared, hugepages, tmp_path):
                 secondary(hugepages, "route,tx", 9, tmp_path) as other:
             chain.took(len(first))
             # Refused, and nothing is disturbed.
-            late = secondary(hugepages, "acl", 10, tmp_path)
+            late = secondary(hugepages, "acl", 10, tmp_path, wait=False)
             assert late.wait(30) == 1
             assert re.search(r"nfv_chain: stage acl is one of process \d+: name others",
                              late.output), late.output
             late.kill()
-            same = secondary(hugepages, "acl", 9, tmp_path)
+            same = secondary(hugepages, "acl", 9, tmp_path, wait=False)
             assert same.wait(30) == 1
             assert "nfv_chain: lcore 9 is one of process" in same.output, same.output
             same.kill()

@@ -50,6 +50,12 @@ def driver():
     return ["--driver", build.driver()]
 
 
+@pytest.fixture(autouse=True)
+def no_leaks_of_python(monkeypatch):
+    """Under a sanitized adapter; Python frees little at its end."""
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+
+
 @pytest.fixture
 def check(vmlx4):
     """check("--ib=2", …): what the script says on such an adapter."""

@@ -335,13 +335,16 @@ is_ifindex(unsigned int index)
 
 /* Cheap, and false for all that cannot be ours: the adapter is not woken for it. */
 static bool
-may_be_netdev(unsigned long request, const struct ifreq *ifr)
+may_be_netdev(unsigned long request, const char *ifreq)
 {
-	if (request < SIOC_FIRST || request > SIOC_LAST || ifr == NULL)
+	int index;
+
+	if (request < SIOC_FIRST || request > SIOC_LAST || ifreq == NULL)
 		return false;
-	if (request == SIOCGIFNAME)
-		return is_ifindex(ifr->ifr_ifindex);
-	return is_ifname(ifr->ifr_name);
+	if (request != SIOCGIFNAME)
+		return is_ifname(ifreq + offsetof(struct ifreq, ifr_name));
+	memcpy(&index, ifreq + offsetof(struct ifreq, ifr_ifindex), sizeof(index));
+	return is_ifindex(index);
 }
 
 VMLX4_API int

@@ -225,24 +225,19 @@ netdev_request(struct vmlx4_port *port, unsigned long request, struct ifreq *ifr
 	}
 }
 
-int
-vmlx4_netdev_ioctl(struct vmlx4_adapter *adapter, unsigned long request, void *arg,
+static int
+aligned_ioctl(struct vmlx4_adapter *adapter, unsigned long request, struct ifreq *ifr,
 	int *handled)
 {
-	struct ifreq *ifr = arg;
 	struct vmlx4_port *port;
 	int ret;
 
 	*handled = 0;
-	if (adapter == NULL || arg == NULL)
-		return 0;
 	if (request == SIOCGIFNAME) {
 		if (vmlx4_netdev_indextoname(adapter, ifr->ifr_ifindex, ifr->ifr_name) != NULL)
 			*handled = 1;
 		return 0;
 	}
-	if (!names_interface(request))
-		return 0;
 	port = find_name(adapter, ifr->ifr_name);
 	if (port == NULL)
 		return 0;
@@ -250,5 +245,24 @@ vmlx4_netdev_ioctl(struct vmlx4_adapter *adapter, unsigned long request, void *a
 	vmlx4_lock(adapter);
 	ret = netdev_request(port, request, ifr);
 	vmlx4_unlock(adapter);
+	return ret;
+}
+
+/* As the kernel copies it, it may lie at any address. */
+int
+vmlx4_netdev_ioctl(struct vmlx4_adapter *adapter, unsigned long request, void *arg,
+	int *handled)
+{
+	struct ifreq ifr;
+	int ret;
+
+	*handled = 0;
+	if (adapter == NULL || arg == NULL ||
+	    (request != SIOCGIFNAME && !names_interface(request)))
+		return 0;
+	memcpy(&ifr, arg, sizeof(ifr));
+	ret = aligned_ioctl(adapter, request, &ifr, handled);
+	if (*handled)
+		memcpy(arg, &ifr, sizeof(ifr));
 	return ret;
 }
