@@ -297,6 +297,33 @@ TEST(removal_each_operation_answers)
 	CHECK_OK(vmlx4_fault_clear());
 }
 
+/* Frames that found no buffer, as far as anyone looked, while there was an interface. */
+TEST(removal_leaves_the_missed_frames)
+{
+	struct port_conf conf = conf_with_events(pool_create(2048, 2048));
+	uint16_t port;
+	uint8_t frame[100];
+	uint64_t missed;
+	unsigned int i;
+
+	conf.rxd = 64;
+	port = port_up(0, &conf);
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	for (i = 0; i < 300; i++)
+		wire_inject(port, frame, sizeof(frame));
+	settle();
+	missed = stats_of(port).imissed;
+	CHECK(missed >= 300 - 2 * 64);
+	fault_add("device remove");
+	CHECK_EQ(rte_eth_dev_is_removed(port), 1);
+	CHECK_EQ(stats_of(port).imissed, missed);
+	CHECK_EQ(stats_of(port).ipackets, 0);
+	CHECK_OK(rte_eth_dev_stop(port));
+	CHECK_EQ(stats_of(port).imissed, missed);
+	CHECK_EQ(xstat_of(port, "rx_unpolled_packets"), 300 - missed);
+	CHECK_OK(vmlx4_fault_clear());
+}
+
 /* What the driver can do on a good day has an answer for the bad one. */
 TEST(removal_no_operation_is_forgotten)
 {

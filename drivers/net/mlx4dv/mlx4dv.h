@@ -146,6 +146,7 @@ struct mdv_netdev_counters {
 	uint64_t *base;           /* at the last reset */
 	uint32_t missed;          /* index of what becomes imissed; total: none */
 	uint64_t missed_base;
+	uint64_t missed_last;     /* as last read: the interface may be gone since */
 };
 
 /* ---- errors (mlx4dv_error.c) ---- */
@@ -341,7 +342,7 @@ void mdv_netdev_stats_open(struct mdv_priv *priv);
 void mdv_netdev_stats_close(struct mdv_priv *priv);
 void mdv_netdev_stats_read(const struct mdv_priv *priv, struct rte_eth_xstat *stats);
 void mdv_netdev_stats_reset(struct mdv_priv *priv);
-uint64_t mdv_netdev_missed(const struct mdv_priv *priv);
+uint64_t mdv_netdev_missed(struct mdv_priv *priv);
 
 /* mlx4dv_rxq.c */
 int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,

@@ -131,17 +131,16 @@ since(uint64_t now, uint64_t base)
 }
 
 uint64_t
-mdv_netdev_missed(const struct mdv_priv *priv)
+mdv_netdev_missed(struct mdv_priv *priv)
 {
-	const struct mdv_netdev_counters *c = &priv->netdev;
+	struct mdv_netdev_counters *c = &priv->netdev;
 	struct ethtool_stats *block;
 	uint64_t *all = read_all(priv, &block);
-	uint64_t missed = 0;
 
 	if (all != NULL && c->missed < c->total)
-		missed = since(all[c->missed], c->missed_base);
+		c->missed_last = since(all[c->missed], c->missed_base);
 	free(block);
-	return missed;
+	return c->missed_last;
 }
 
 /* One value for each name; 0 where the interface does not answer. */
@@ -168,6 +167,7 @@ mdv_netdev_stats_reset(struct mdv_priv *priv)
 
 	for (i = 0; i < c->n && all != NULL; i++)
 		c->base[i] = all[c->index[i]];
+	c->missed_last = 0;
 	if (all != NULL && c->missed < c->total)
 		c->missed_base = all[c->missed];
 	free(block);
