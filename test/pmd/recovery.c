@@ -80,7 +80,7 @@ TEST(recovery_from_the_event_of_a_queue)
 		WAIT_FOR(xstat_of(port, "error_queue_events") == i + 1, 3000);
 		WAIT_FOR(tx_alive(port, conf.pool), ALIVE_MS);
 		CHECK_OK(vmlx4_fault_clear());
-		CHECK_EQ(xstat_of(port, "tx_queue_recoveries"), i + 1);
+		WAIT_FOR(xstat_of(port, "tx_queue_recoveries") == i + 1, ALIVE_MS);
 		CHECK_EQ(xstat_of(port, "error_flushed"), i + 1);
 		check_traffic(port);
 		capture_clear(port);
@@ -113,7 +113,7 @@ TEST(recovery_is_counted_by_cause)
 		WAIT_FOR(tx_alive(port, conf.pool), ALIVE_MS);
 		for (j = 0; j < RTE_DIM(causes); j++)
 			CHECK_EQ(xstat_of(port, causes[j].name), j == i);
-		CHECK_EQ(xstat_of(port, "tx_queue_recoveries"), 1);
+		WAIT_FOR(xstat_of(port, "tx_queue_recoveries") == 1, ALIVE_MS);
 		CHECK_EQ(xstat_of(port, "tx_lost_packets") >= 1, 1);
 		CHECK(dump_has(port, causes[i].text));
 	}
@@ -166,7 +166,7 @@ TEST(recovery_that_fails_is_told_once)
 	CHECK(dump_has(port, "TX queue 0: cannot be brought back"));
 	CHECK_OK(vmlx4_fault_clear());
 	WAIT_FOR(tx_alive(port, conf.pool), ALIVE_MS);
-	CHECK_EQ(xstat_of(port, "tx_queue_recoveries"), 1);
+	WAIT_FOR(xstat_of(port, "tx_queue_recoveries") == 1, ALIVE_MS);
 	CHECK_EQ(xstat_of(port, "error_local_protection"), 1);
 	check_traffic(port);
 }

@@ -85,11 +85,7 @@ mdv_rxq_recover(struct mdv_rxq *rxq)
 	if (ret != 0)
 		return ret;
 	mdv_rx_discard(rxq, &rxq->stats.errors);
-	ret = fill_rings(rxq);
-	if (ret != 0)
-		return ret;
-	rxq->stats.recoveries++;
-	return 0;
+	return fill_rings(rxq);
 }
 
 /*

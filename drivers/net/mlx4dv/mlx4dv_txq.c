@@ -261,11 +261,7 @@ mdv_txq_recover(struct mdv_txq *txq)
 	if (ret != 0)
 		return ret;
 	mdv_tx_drain(txq);
-	ret = ready_qp(txq);
-	if (ret != 0)
-		return ret;
-	txq->stats.recoveries++;
-	return 0;
+	return ready_qp(txq);
 }
 
 static int

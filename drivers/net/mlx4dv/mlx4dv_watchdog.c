@@ -33,20 +33,23 @@ note_failure(struct mdv_priv *priv, struct mdv_error_entry *entry, struct mdv_la
 }
 
 /*
- * After an attempt at a failed queue. The application learns of the first one in a
- * row that did not succeed: a reset of the port may be the better cure.
+ * After an attempt at a failed queue; if it succeeded the queue is the bursts' again.
+ * The application learns of the first one in a row that did not: a reset of the port
+ * may be the better cure.
  */
 static bool
 settle(struct mdv_priv *priv, struct mdv_error_entry *entry, struct mdv_last_error *last,
-	uint64_t recoveries, bool *stuck, int ret)
+	uint64_t *recoveries, bool *stuck, int ret)
 {
 	const char *name = entry->queue == MDV_ERROR_RX_QUEUE ? "RX" : "TX";
 
 	if (ret == 0) {
 		*stuck = false;
 		last->noted = false;
+		/* Last: who sees it may count on the queue. */
+		__atomic_fetch_add(recoveries, 1, __ATOMIC_RELEASE);
 		MDV_PLOG(priv, NOTICE, "%s queue %u failed and is back: %" PRIu64 " times so far",
-			 name, entry->idx, recoveries);
+			 name, entry->idx, *recoveries);
 		return true;
 	}
 	if (*stuck)
@@ -70,10 +73,9 @@ recover_rx(struct mdv_priv *priv, struct mdv_rxq *rxq)
 	entry.idx = rxq->idx;
 	note_failure(priv, &entry, &rxq->last_error);
 	ret = mdv_rxq_recover(rxq);
-	if (!settle(priv, &entry, &rxq->last_error, rxq->stats.recoveries, &rxq->stuck, ret))
-		return false;
-	MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
-	return true;
+	if (ret == 0)
+		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
+	return settle(priv, &entry, &rxq->last_error, &rxq->stats.recoveries, &rxq->stuck, ret);
 }
 
 static bool
@@ -87,10 +89,9 @@ recover_tx(struct mdv_priv *priv, struct mdv_txq *txq)
 	entry.idx = txq->idx;
 	note_failure(priv, &entry, &txq->last_error);
 	ret = mdv_txq_recover(txq);
-	if (!settle(priv, &entry, &txq->last_error, txq->stats.recoveries, &txq->stuck, ret))
-		return false;
-	MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_RUNNING);
-	return true;
+	if (ret == 0)
+		MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_RUNNING);
+	return settle(priv, &entry, &txq->last_error, &txq->stats.recoveries, &txq->stuck, ret);
 }
 
 static void
