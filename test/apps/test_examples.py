@@ -15,7 +15,8 @@ from scapy.packet import Raw
 
 from harness import adapter
 from harness.examples import Captures, Lines, command, leave, violations
-from mlx4dvlib import build, testpmd as tp
+from harness.hugepages import skip_if_sanitized
+from mlx4dvlib import testpmd as tp
 from mlx4dvlib.console import Console
 
 MACS = ["00:02:c9:05:00:01", "00:02:c9:05:00:02"]
@@ -253,6 +254,7 @@ def test_secondary_process(lines, example, hugepages, tmp_path, finding, monkeyp
     """Two processes share the ports, each with a queue of its own. The adapter lives
     in the first one; the second writes to doorbells that it got from there. A third
     reads the counters."""
+    skip_if_sanitized()
     program = example("multi_process/symmetric_mp")
     stats = tmp_path / "stats.json"
     # Where the processes meet; a socket there may not have a long name.

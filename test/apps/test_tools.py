@@ -13,6 +13,7 @@ import pytest
 from harness import pcap
 from harness.adapter import run_bounded
 from harness.examples import Captures, Lines, counters
+from harness.hugepages import skip_if_sanitized
 from mlx4dvlib import testpmd as tp
 from mlx4dvlib.console import Console
 
@@ -33,6 +34,7 @@ def lines(network):
 @pytest.fixture
 def primary(hugepages, testpmd, lines, tmp_path):
     """A testpmd that forwards between the lines, and shares its memory."""
+    skip_if_sanitized()
     pmd = testpmd(shared=hugepages.eal(), memory=256, mbufs=8192, strict=False,
                   options=["--strict=report", "--sysfs=%s" % (tmp_path / "sysfs"), *lines.wires],
                   prefix=lines.prefix)

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from harness.adapter import run_bounded
+from harness.hugepages import skip_if_sanitized
 from mlx4dvlib import testpmd as tp
 
 ARGUMENTS = ["--num-procs=2", "--rxq=2", "--txq=2", "--total-num-mbufs=8192"]
@@ -19,6 +20,8 @@ def sysfs(hugepages):
 
 @pytest.fixture
 def primary(hugepages, testpmd):
+    skip_if_sanitized()
+
     def start(fault=None, **arguments):
         return testpmd(shared=hugepages.eal(), memory=256, rxq=2, txq=2, mbufs=8192,
                        options=["--sysfs=%s" % sysfs(hugepages),

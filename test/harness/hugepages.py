@@ -5,6 +5,10 @@ import pathlib
 import shutil
 import subprocess
 
+import pytest
+
+from mlx4dvlib import build
+
 COUNT = pathlib.Path("/proc/sys/vm/nr_hugepages")
 FREE = "HugePages_Free:"
 SIZE = "Hugepagesize:"
@@ -12,6 +16,12 @@ SIZE = "Hugepagesize:"
 
 class Unavailable(Exception):
     """Why there are none."""
+
+
+def skip_if_sanitized():
+    """A sanitizer has its own memory where a secondary process needs that of the primary."""
+    if build.sanitized():
+        pytest.skip("a sanitizer's memory lies where processes would share theirs")
 
 
 def meminfo(name):
