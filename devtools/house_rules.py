@@ -14,7 +14,7 @@ FILE_LINES = 600
 FUNCTION_LINES = 60
 BURST_LINES = 80
 NO_LICENCE_NAMES = {"LICENSE", "VERSION", "MAINTAINERS", ".gitignore"}
-NO_LICENCE_KIND = {".md", ".ini", ".pcap", ".hex", ".map"}
+NO_LICENCE_KIND = {".md", ".ini", ".json", ".pcap", ".hex", ".map"}
 
 
 def columns(line):

@@ -33,7 +33,8 @@ shell_scripts()
 python_style()
 {
 	# E402: the path to our own modules has to come first.
-	sources '*.py' usertools/mlx4dv-demo usertools/mlx4dv-check |
+	sources '*.py' usertools/mlx4dv-demo usertools/mlx4dv-check \
+		app/mlx4dv-perf/mlx4dv-perf |
 		xargs pycodestyle --max-line-length=100 --ignore=E402,W503
 }
 

@@ -5,7 +5,7 @@
 # the driver headers of the installed DPDK. Asks nothing, and needs neither
 # network nor privileges when nothing is missing.
 #
-# usage: devtools/setup.sh GROUP…       (build run test check-dpdk fuzz lint docs)
+# usage: devtools/setup.sh GROUP…       (build run test bench check-dpdk fuzz lint docs)
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -22,8 +22,12 @@ packages()
 	test)
 		echo python3-pytest python3-scapy ibverbs-utils perftest \
 			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump \
-			mandoc valgrind make python3-pyelftools openvswitch-switch-dpdk
+			mandoc valgrind make python3-pyelftools openvswitch-switch-dpdk \
+			python3-matplotlib
 		packages fuzz
+		;;
+	bench)
+		echo python3-matplotlib
 		;;
 	fuzz)
 		echo clang libclang-rt-14-dev
@@ -44,7 +48,7 @@ packages()
 		echo dpkg-dev
 		;;
 	*)
-		die "unknown group '$1'; one of: build run test check-dpdk fuzz lint docs"
+		die "unknown group '$1'; one of: build run test bench check-dpdk fuzz lint docs"
 		;;
 	esac
 }

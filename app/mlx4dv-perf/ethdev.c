@@ -8,6 +8,7 @@
 
 #define RSS_HF (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP)
 #define SCATTERED 6000       /* bytes of a frame over several mbufs */
+#define RECEIVE_BUFFER (RTE_MBUF_DEFAULT_BUF_SIZE - RTE_PKTMBUF_HEADROOM)
 #define TCI 5
 
 /* What a case does differently: bits of its kind. */
@@ -21,12 +22,14 @@ enum {
 	TWO_SEGS = 1 << 6,
 	MANY_POOLS = 1 << 7,
 	EMPTY = 1 << 8,
+	FORWARD = 1 << 9,          /* what was received is sent */
 };
 
 static struct {
-	unsigned int kind, burst, size, segs, pools, queues, next_queue, next_pool;
+	unsigned int kind, burst, size, segs, pools, regions, queues, next_queue, next_pool;
 	uint16_t tci;
 	unsigned int expected, moved;
+	unsigned int sent[PERF_CALLS];   /* of each burst */
 	struct rte_mempool *const *pool;
 	/* In two halves: received, or to be sent. */
 	struct rte_mbuf *m[PERF_CALLS * PERF_BURST_MAX];
@@ -43,6 +46,8 @@ conf_of(struct ports_conf *conf)
 	}
 	if ((run.kind & SCATTER) != 0)
 		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+	if ((run.kind & (SCATTER | FORWARD)) == (SCATTER | FORWARD))
+		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	if ((run.kind & VLAN) != 0)
 		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	if (run.queues > 1)
@@ -55,36 +60,91 @@ conf_of(struct ports_conf *conf)
 		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
-static bool
-open_case(const struct perf_case *one, const struct perf_options *options)
+static void
+run_init(const struct perf_case *one, const struct perf_options *options)
 {
-	struct ports_conf conf = { 0 };
-
 	memset(&run, 0, sizeof(run));
 	run.kind = one->kind;
 	run.burst = options->burst;
 	run.size = (run.kind & SCATTER) != 0 ? RTE_MAX(SCATTERED, options->size) : options->size;
 	run.segs = (run.kind & TWO_SEGS) != 0 ? 2 : options->segs;
 	run.pools = (run.kind & MANY_POOLS) != 0 ? PERF_POOLS_MAX : options->pools;
-	run.queues = (run.kind & RX) != 0 ? options->queues : 1;
+	run.regions = options->regions;
+	run.queues = (run.kind & (RX | FORWARD)) == RX ? options->queues : 1;
 	run.tci = (run.kind & VLAN) != 0 ? TCI : 0;
-	if (run.size > 2048 && (run.kind & RX) != 0)
+	/* Queues of the longest frames, also where none is to arrive. */
+	if (run.size > RECEIVE_BUFFER)
 		run.kind |= SCATTER;
-	conf.rx_queues = run.queues;
-	conf.size = run.size;
-	conf_of(&conf);
-	if (!ports_open(&conf, options))
-		return false;
-	run.pool = pools_open(run.pools, 16383);
-	return true;
 }
+
+/* What no driver may be asked for. */
+static const char *
+contradiction(void)
+{
+	if ((run.kind & FAST_FREE) != 0 && run.pools > 1)
+		return "MBUF_FAST_FREE is for one pool";
+	if ((run.kind & FAST_FREE) != 0 && run.regions > 0)
+		return "MBUF_FAST_FREE is for buffers of a pool";
+	return NULL;
+}
+
+/* The longest a driver has to hold on to, and what the caches hide. */
+static unsigned int
+mbufs_to_send(const struct perf_options *options)
+{
+	return RTE_MAX(16383u, options->ring * run.segs + 8191);
+}
+
+static bool can_send(void);
 
 static void
 close_case(void)
 {
+	flows_close(TESTED);
 	ports_close();
+	regions_close();
 	pools_close();
 }
+
+static const char *
+open_case(const struct perf_case *one, const struct perf_options *options)
+{
+	struct ports_conf conf = { 0 };
+	const char *why_not;
+	unsigned int room;
+
+	run_init(one, options);
+	conf.rx_queues = run.queues;
+	conf.size = run.size;
+	conf_of(&conf);
+	why_not = contradiction();
+	if (why_not == NULL)
+		why_not = ports_open(&conf, options);
+	if (why_not != NULL)
+		return why_not;
+	/* The last segment has the remainder. */
+	room = RTE_MAX(RTE_MBUF_DEFAULT_BUF_SIZE,
+		RTE_PKTMBUF_HEADROOM + run.size / run.segs + run.segs);
+	run.pool = pools_open(run.pools, mbufs_to_send(options), room);
+	regions_open(run.regions, room);
+	why_not = flows_open(TESTED, options->flows);
+	if (why_not == NULL && (run.kind & (TX | EMPTY)) == TX && !can_send())
+		why_not = "such frames are not accepted";
+	if (why_not != NULL)
+		close_case();
+	return why_not;
+}
+
+/* In place of a driver, to count what is not its. */
+static uint16_t
+return_none(struct rte_mbuf **m, uint16_t n)
+{
+	(void)m;
+	(void)n;
+	return 0;
+}
+
+static uint16_t (*volatile no_burst)(struct rte_mbuf **m, uint16_t n) = return_none;
 
 /* ---- receive ---- */
 
@@ -97,19 +157,44 @@ rx_prepare(unsigned int bursts)
 		peer_send(run.expected, run.size, run.tci);
 }
 
-/* With several queues, a burst of each in turn. */
+/* A burst of each queue in turn. */
 static int
-rx_burst(unsigned int index)
+rx_burst_of_many(void)
 {
 	unsigned int queue = run.next_queue;
 	uint16_t got;
 
-	(void)index;
 	if (++run.next_queue == run.queues)
 		run.next_queue = 0;
 	got = rte_eth_rx_burst(TESTED, (uint16_t)queue, run.m + run.moved, (uint16_t)run.burst);
 	run.moved += got;
 	return got;
+}
+
+static inline int
+rx_call(unsigned int index, bool idle)
+{
+	struct rte_mbuf **m = run.m + index * run.burst;
+	uint16_t got;
+
+	if (unlikely(run.queues > 1 && !idle))
+		return rx_burst_of_many();
+	got = idle ? no_burst(m, (uint16_t)run.burst) :
+		rte_eth_rx_burst(TESTED, 0, m, (uint16_t)run.burst);
+	run.moved += got;
+	return got;
+}
+
+static int
+rx_burst(unsigned int index)
+{
+	return rx_call(index, false);
+}
+
+static int
+rx_idle(unsigned int index)
+{
+	return rx_call(index, true);
 }
 
 static void
@@ -119,7 +204,7 @@ rx_finish(void)
 
 	/* RSS shares frames out unevenly: what the timed bursts did not get to. */
 	while (run.queues > 1 && run.moved + run.burst <= RTE_DIM(run.m) && empty < run.queues)
-		empty = rx_burst(0) != 0 ? 0 : empty + 1;
+		empty = rx_burst_of_many() != 0 ? 0 : empty + 1;
 	if (run.queues == 1 && run.moved != run.expected)
 		bench_die("%u of %u frames received", run.moved, run.expected);
 	rte_pktmbuf_free_bulk(run.m, run.moved);
@@ -144,6 +229,7 @@ frame(void)
 		m = rte_pktmbuf_alloc(pool);
 		if (m == NULL)
 			bench_die("no mbuf left in %s: the driver does not free", pool->name);
+		regions_attach(m);
 		m->data_len = (uint16_t)(i + 1 == run.segs ? left : share);
 		left -= m->data_len;
 		memcpy(rte_pktmbuf_mtod(m, void *), bytes + i * share, m->data_len);
@@ -175,43 +261,96 @@ tx_prepare(unsigned int bursts)
 		run.m[i] = frame();
 }
 
+/* A first frame, which also has the driver know the memory. */
+static bool
+can_send(void)
+{
+	struct rte_mbuf *m = frame();
+
+	if (rte_eth_tx_burst(TESTED, 0, &m, 1) == 1) {
+		peer_take(1);
+		return true;
+	}
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+static inline int
+tx_call(unsigned int index, bool idle)
+{
+	uint16_t n = (run.kind & EMPTY) != 0 ? 0 : (uint16_t)run.burst;
+	struct rte_mbuf **m = run.m + index * run.burst;
+	uint16_t sent = idle ? no_burst(m, n) : rte_eth_tx_burst(TESTED, 0, m, n);
+
+	run.sent[index] = sent;
+	return sent;
+}
+
 static int
 tx_burst(unsigned int index)
 {
-	uint16_t n = (run.kind & EMPTY) != 0 ? 0 : (uint16_t)run.burst;
-	uint16_t sent = rte_eth_tx_burst(TESTED, 0, run.m + index * run.burst, n);
+	return tx_call(index, false);
+}
 
-	run.moved += sent;
-	return sent;
+static int
+tx_idle(unsigned int index)
+{
+	return tx_call(index, true);
 }
 
 static void
 tx_finish(void)
 {
-	if (run.moved != run.expected)
-		bench_die("%u of %u frames accepted", run.moved, run.expected);
+	unsigned int i, n = run.burst;
+
+	/* A full ring takes less: the figure is of the packets that it took. */
+	for (i = 0; i < run.expected / n; i++) {
+		run.moved += run.sent[i];
+		rte_pktmbuf_free_bulk(run.m + i * n + run.sent[i], n - run.sent[i]);
+	}
 	peer_take(run.moved);
 }
 
 /* ---- forward: what was received is sent ---- */
 
-static int
-forward_burst(unsigned int index)
+static inline int
+forward_call(unsigned int index, bool idle)
 {
 	struct rte_mbuf **m = run.m + index * run.burst;
-	uint16_t got = rte_eth_rx_burst(TESTED, 0, m, (uint16_t)run.burst);
-	uint16_t sent = rte_eth_tx_burst(TESTED, 0, m, got);
+	uint16_t got = idle ? no_burst(m, (uint16_t)run.burst) :
+		rte_eth_rx_burst(TESTED, 0, m, (uint16_t)run.burst);
+	uint16_t sent = idle ? no_burst(m, got) : rte_eth_tx_burst(TESTED, 0, m, got);
 
 	run.moved += sent;
 	return sent;
 }
 
+static int
+forward_burst(unsigned int index)
+{
+	return forward_call(index, false);
+}
+
+static int
+forward_idle(unsigned int index)
+{
+	return forward_call(index, true);
+}
+
+static void
+forward_finish(void)
+{
+	if (run.moved != run.expected)
+		bench_die("%u of %u frames forwarded", run.moved, run.expected);
+	peer_take(run.moved);
+}
+
 #define RX_CASE(name_, kind_) { .name = name_, .open = open_case, .prepare = rx_prepare, \
-	.burst = rx_burst, .finish = rx_finish, .close = close_case, .kind = RX | (kind_), \
-	.empty = ((kind_) & EMPTY) != 0 }
+	.burst = rx_burst, .idle = rx_idle, .finish = rx_finish, .close = close_case, \
+	.kind = RX | (kind_), .empty = ((kind_) & EMPTY) != 0 }
 #define TX_CASE(name_, kind_) { .name = name_, .open = open_case, .prepare = tx_prepare, \
-	.burst = tx_burst, .finish = tx_finish, .close = close_case, .kind = TX | (kind_), \
-	.empty = ((kind_) & EMPTY) != 0 }
+	.burst = tx_burst, .idle = tx_idle, .finish = tx_finish, .close = close_case, \
+	.kind = TX | (kind_), .empty = ((kind_) & EMPTY) != 0 }
 
 static const struct perf_case cases[] = {
 	RX_CASE("rx", 0),
@@ -226,7 +365,8 @@ static const struct perf_case cases[] = {
 	TX_CASE("tx_64pools", MANY_POOLS),
 	TX_CASE("tx_empty", EMPTY),
 	{ .name = "forward", .open = open_case, .prepare = rx_prepare, .burst = forward_burst,
-		.finish = tx_finish, .close = close_case, .kind = RX },
+		.idle = forward_idle, .finish = forward_finish, .close = close_case,
+		.kind = RX | FORWARD },
 };
 
 static const char *driver;

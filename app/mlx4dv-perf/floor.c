@@ -79,23 +79,23 @@ open_queues(struct dvq_open_request *request)
 		bench_die("dvq_open: %s", error);
 }
 
-static bool
+static const char *
 open_ends(const struct perf_options *options)
 {
-	if (options->size > FRAME_MAX || options->burst * PERF_CALLS > options->ring)
-		return false;
+	if (options->size > FRAME_MAX)
+		return "frames of one MTU only";
+	if (SEND_WR % options->burst != 0)
+		return "bursts of a power of two only";
 	memset(&run.sender, 0, sizeof(run.sender));
 	memset(&run.receiver, 0, sizeof(run.receiver));
 	run.burst = options->burst;
 	run.elts = ring;
-	/* Rings that no burst wraps around in. */
-	while (SEND_WR % run.burst != 0)
-		bench_die("--burst %u: the floor needs a power of two", run.burst);
-	run.conf = (struct bench_options){ .batch = PERF_CALLS * run.burst, .size = options->size,
+	run.conf = (struct bench_options){ .batch = options->calls * run.burst,
+		.size = options->size,
 		.recv_wr = SEND_WR, .slots = 2 * SEND_WR, .quiet = true };
 	bench_open_sender(&run.sender, run.list[0], &run.conf);
 	bench_open_receiver(&run.receiver, run.list[0], &run.conf);
-	return true;
+	return NULL;
 }
 
 static void
@@ -107,15 +107,17 @@ close_case(void)
 
 /* ---- receive ---- */
 
-static bool
+static const char *
 rx_open(const struct perf_case *one, const struct perf_options *options)
 {
 	struct dvq_open_request request = { .qp_rq = &run.rq, .cq = &run.recv_cq };
+	const char *why_not;
 	uint32_t i;
 
 	(void)one;
-	if (!open_ends(options))
-		return false;
+	why_not = open_ends(options);
+	if (why_not != NULL)
+		return why_not;
 	make_mbufs(&run.receiver);
 	request.qp = run.receiver.qp;
 	request.ibv_cq = run.receiver.cq;
@@ -128,7 +130,7 @@ rx_open(const struct perf_case *one, const struct perf_options *options)
 		dvq_rq_post(&run.rq, &sge, 1);
 	}
 	dvq_rq_publish(&run.rq);
-	return true;
+	return NULL;
 }
 
 static void
@@ -191,20 +193,22 @@ rx_finish(void)
 
 /* ---- send ---- */
 
-static bool
+static const char *
 tx_open(const struct perf_case *one, const struct perf_options *options)
 {
 	struct dvq_open_request request = { .sq = &run.sq, .cq = &run.send_cq };
+	const char *why_not;
 
 	(void)one;
-	if (!open_ends(options))
-		return false;
+	why_not = open_ends(options);
+	if (why_not != NULL)
+		return why_not;
 	make_mbufs(&run.sender);
 	request.qp = run.sender.qp;
 	request.ibv_cq = run.sender.cq;
 	open_queues(&request);
 	dvq_sq_init(&run.sq);
-	return true;
+	return NULL;
 }
 
 static void

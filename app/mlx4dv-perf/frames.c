@@ -32,7 +32,8 @@ perf_frame(uint8_t *frame, unsigned int size, const uint8_t to[6], unsigned int 
 	eth->ether_type = tci != 0 ? RTE_BE16(RTE_ETHER_TYPE_VLAN) : RTE_BE16(RTE_ETHER_TYPE_IPV4);
 	if (tci != 0) {
 		struct rte_vlan_hdr tag = {
-			.vlan_tci = rte_cpu_to_be_16(tci), .eth_proto = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+			.vlan_tci = rte_cpu_to_be_16(tci),
+			.eth_proto = RTE_BE16(RTE_ETHER_TYPE_IPV4),
 		};
 
 		memcpy(frame + RTE_ETHER_HDR_LEN, &tag, sizeof(tag));

@@ -19,7 +19,7 @@
 
 static struct perf_options opt = {
 	.burst = 32, .size = 60, .ring = 1024, .segs = 1, .pools = 1, .queues = 1,
-	.samples = 500, .repeats = 5, .cycles = true, .instructions = true,
+	.samples = 500, .repeats = 5, .counted = 16, .cycles = true, .instructions = true,
 };
 static const struct perf_subject *const subjects[] = { &perf_ethdev, &perf_verbs, &perf_floor };
 static int (*step_adapter)(unsigned int budget);
@@ -69,9 +69,12 @@ static const struct number_option {
 	{ "ring", offsetof(struct perf_options, ring), 64, 16384 },
 	{ "segs", offsetof(struct perf_options, segs), 1, PERF_SEGS_MAX },
 	{ "pools", offsetof(struct perf_options, pools), 1, PERF_POOLS_MAX },
+	{ "regions", offsetof(struct perf_options, regions), 0, PERF_REGIONS_MAX },
 	{ "queues", offsetof(struct perf_options, queues), 1, PERF_QUEUES_MAX },
+	{ "flows", offsetof(struct perf_options, flows), 0, PERF_FLOWS_MAX },
 	{ "samples", offsetof(struct perf_options, samples), 1, 1000000 },
 	{ "repeats", offsetof(struct perf_options, repeats), 1, 1000 },
+	{ "counted", offsetof(struct perf_options, counted), 1, 1000 },
 };
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
@@ -119,10 +122,27 @@ parse(int argc, char **argv)
 		else
 			return false;
 	}
-	if (opt.burst * PERF_CALLS > opt.ring)
-		bench_die("--burst %u: %u bursts do not fit --ring %u", opt.burst, PERF_CALLS,
-			opt.ring);
 	return true;
+}
+
+/* What is allowed by itself, and does not go together. */
+static void
+check(const struct perf_subject *subject)
+{
+	/* A queue keeps some of its entries free, and completes not with every burst. */
+	unsigned int room = opt.ring / 2 < PERF_FRAMES ? opt.ring / 2 : PERF_FRAMES;
+
+	opt.calls = room / opt.burst < PERF_CALLS ? room / opt.burst : PERF_CALLS;
+	if (opt.calls == 0)
+		bench_die("--burst %u: give a --ring of at least twice that, not %u", opt.burst,
+			opt.ring);
+	if (subject != &perf_ethdev && (opt.segs > 1 || opt.pools > 1 || opt.queues > 1 ||
+	    opt.regions > 0 || opt.flows > 0))
+		bench_die("%s knows no --segs, --pools, --queues, --regions and --flows",
+			subject->name);
+	if (opt.regions > 0 && (opt.pools > 1 || opt.segs > 1))
+		bench_die("--regions %u: one piece a frame then; leave out --pools and --segs",
+			opt.regions);
 }
 
 static const struct perf_case *
@@ -161,6 +181,7 @@ main(int argc, char **argv)
 		cases--;
 	for (end = cases; end < argc && strcmp(argv[end], "--") != 0; end++)
 		find_case(subject, argv[end]);
+	check(subject);
 	step_adapter = (int (*)(unsigned int))dlsym(RTLD_DEFAULT, "vmlx4_step");
 	subject->start(argc - end, argv + end);
 	if (cases == end)

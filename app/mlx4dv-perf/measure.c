@@ -7,7 +7,6 @@
 
 #define WARM_UP 64           /* samples that do not count */
 #define KEPT 0.95            /* of the samples: the others were interrupted */
-#define COUNTED 16           /* samples whose instructions are counted */
 
 static int
 by_value(const void *a, const void *b)
@@ -35,29 +34,29 @@ timing_overhead(void)
 }
 
 static double
-per_packet(const struct perf_case *one, double cost, int packets)
+per_packet(const struct perf_case *one, double cost, int packets, unsigned int calls)
 {
 	if (!one->empty && packets == 0)
-		bench_die("%s: no packet in %d bursts", one->name, PERF_CALLS);
-	return cost / (one->empty ? PERF_CALLS : packets);
+		bench_die("%s: no packet in %u bursts", one->name, calls);
+	return cost / (one->empty ? (int)calls : packets);
 }
 
 /* Cycles per packet of some bursts. */
 static double
-sample(const struct perf_case *one, uint64_t overhead)
+sample(const struct perf_case *one, unsigned int calls, uint64_t overhead)
 {
 	uint64_t begin, took;
 	unsigned int i;
 	int packets = 0;
 
-	one->prepare(PERF_CALLS);
+	one->prepare(calls);
 	begin = bench_tsc();
-	for (i = 0; i < PERF_CALLS; i++)
+	for (i = 0; i < calls; i++)
 		packets += one->burst(i);
 	took = bench_tsc() - begin;
 	one->finish();
 	took = took > overhead ? took - overhead : 0;
-	return per_packet(one, (double)took, packets);
+	return per_packet(one, (double)took, packets, calls);
 }
 
 static double
@@ -68,7 +67,7 @@ repeat(const struct perf_case *one, const struct perf_options *options, double *
 	double sum = 0;
 
 	for (i = 0; i < options->samples; i++)
-		values[i] = sample(one, overhead);
+		values[i] = sample(one, options->calls, overhead);
 	qsort(values, options->samples, sizeof(values[0]), by_value);
 	kept += kept == 0;
 	for (i = 0; i < kept; i++)
@@ -92,61 +91,86 @@ static int
 nothing(unsigned int index)
 {
 	(void)index;
-	counted_packets += 0;
 	return 0;
 }
 
-static const struct perf_case idle = { .name = "nothing", .burst = nothing };
+/* What the counting adds, and the case itself around its driver. */
+static uint64_t
+instructions_apart(const struct perf_case *one)
+{
+	struct perf_case idle = { .burst = one->idle != NULL ? one->idle : nothing };
+
+	counted = &idle;
+	return bench_instructions(counted_burst, 0);
+}
 
 static double
-instructions(const struct perf_case *one)
+instructions(const struct perf_case *one, const struct perf_options *options)
 {
 	uint64_t own, all = 0;
 	unsigned int i, call;
 
-	/* What the counting adds, with a call of nothing. */
-	counted = &idle;
-	own = bench_instructions(counted_burst, 0);
+	own = instructions_apart(one);
 	counted = one;
 	counted_packets = 0;
-	for (i = 0; i < COUNTED; i++) {
-		one->prepare(PERF_CALLS);
-		for (call = 0; call < PERF_CALLS; call++)
+	for (i = 0; i < options->counted; i++) {
+		one->prepare(options->calls);
+		for (call = 0; call < options->calls; call++)
 			all += bench_instructions(counted_burst, call) - own;
 		one->finish();
 	}
-	if (one->empty)
-		return (double)all / (COUNTED * PERF_CALLS);
-	return per_packet(one, (double)all, counted_packets);
+	return per_packet(one, (double)all, counted_packets, options->counted * options->calls);
+}
+
+static double *
+room_for(unsigned int values)
+{
+	double *room = calloc(values, sizeof(room[0]));
+
+	if (room == NULL)
+		bench_die("no memory for %u values", values);
+	return room;
+}
+
+/* The line comes when all is measured: a run that ends early leaves no half of one. */
+static void
+measure(const char *driver, const struct perf_case *one, const struct perf_options *options)
+{
+	double *values = room_for(options->samples), *repeats = room_for(options->repeats);
+	double count = 0;
+	unsigned int i;
+
+	for (i = 0; i < WARM_UP; i++)
+		sample(one, options->calls, 0);
+	if (options->instructions)
+		count = instructions(one, options);
+	for (i = 0; options->cycles && i < options->repeats; i++)
+		repeats[i] = repeat(one, options, values);
+	printf("{\"driver\": \"%s\", \"case\": \"%s\"", driver, one->name);
+	if (options->instructions)
+		printf(", \"instructions_per_packet\": %.2f", count);
+	if (options->cycles) {
+		printf(", \"core_per_tsc\": %.3f, \"cycles\": [", bench_core_ratio());
+		for (i = 0; i < options->repeats; i++)
+			printf("%s%.2f", i == 0 ? "" : ", ", repeats[i]);
+		printf("]");
+	}
+	printf("}\n");
+	free(repeats);
+	free(values);
 }
 
 void
 perf_measure(const char *driver, const struct perf_case *one, const struct perf_options *options)
 {
-	double *values = calloc(options->samples, sizeof(values[0]));
-	unsigned int i;
+	const char *why_not = one->open(one, options);
 
-	if (values == NULL)
-		bench_die("no memory for %u samples", options->samples);
-	if (!one->open(one, options)) {
-		printf("{\"driver\": \"%s\", \"case\": \"%s\", \"skipped\": true}\n", driver,
-			one->name);
-		free(values);
-		return;
+	if (why_not == NULL) {
+		measure(driver, one, options);
+		one->close();
+	} else {
+		printf("{\"driver\": \"%s\", \"case\": \"%s\", \"skipped\": \"%s\"}\n", driver,
+			one->name, why_not);
 	}
-	for (i = 0; i < WARM_UP; i++)
-		sample(one, 0);
-	printf("{\"driver\": \"%s\", \"case\": \"%s\"", driver, one->name);
-	if (options->instructions)
-		printf(", \"instructions_per_packet\": %.2f", instructions(one));
-	if (options->cycles) {
-		printf(", \"core_per_tsc\": %.3f, \"cycles\": [", bench_core_ratio());
-		for (i = 0; i < options->repeats; i++)
-			printf("%s%.2f", i == 0 ? "" : ", ", repeat(one, options, values));
-		printf("]");
-	}
-	printf("}\n");
 	fflush(stdout);
-	one->close();
-	free(values);
 }

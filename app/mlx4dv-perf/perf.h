@@ -15,10 +15,13 @@
 #include <bench.h>
 
 #define PERF_CALLS 4           /* bursts timed together: the TSC moves in steps of 20 and more */
+#define PERF_FRAMES 512        /* on their way at once, at most: BATCH_MAX */
 #define PERF_BURST_MAX 256
 #define PERF_SEGS_MAX 16
 #define PERF_POOLS_MAX 64
 #define PERF_QUEUES_MAX 16
+#define PERF_REGIONS_MAX 4096
+#define PERF_FLOWS_MAX 10000
 
 struct perf_options {
 	unsigned int burst;
@@ -26,20 +29,26 @@ struct perf_options {
 	unsigned int ring;         /* descriptors of each queue under test */
 	unsigned int segs;         /* of a frame sent */
 	unsigned int pools;        /* that frames to send come from, each memory of its own */
+	unsigned int regions;      /* that frames to send lie in, outside of any pool; 0: pools */
 	unsigned int queues;       /* that frames are received by */
-	unsigned int samples;      /* of PERF_CALLS bursts, in each repeat */
+	unsigned int flows;        /* flow rules in place */
+	unsigned int samples;      /* in each repeat */
 	unsigned int repeats;
+	unsigned int counted;      /* samples whose instructions are counted */
+	unsigned int calls;        /* bursts of a sample: PERF_CALLS, or what a ring has room for */
 	bool cycles, instructions; /* which to measure */
 };
 
 struct perf_case {
 	const char *name;
-	/* What is different from the options' defaults; false: the driver cannot do it. */
-	bool (*open)(const struct perf_case *self, const struct perf_options *options);
+	/* Set up. NULL, or why there is nothing to measure: what the driver cannot do. */
+	const char *(*open)(const struct perf_case *self, const struct perf_options *options);
 	/* Make work for this many bursts. */
 	void (*prepare)(unsigned int bursts);
 	/* One burst; the packets it moved. An int for bench_instructions(). */
 	int (*burst)(unsigned int index);
+	/* The same without the driver: instructions that are not counted. May be NULL. */
+	int (*idle)(unsigned int index);
 	/* Let the adapter do its part, take back what was moved. */
 	void (*finish)(void);
 	void (*close)(void);
@@ -47,7 +56,6 @@ struct perf_case {
 	bool empty;
 	/* For the subject's own use. */
 	unsigned int kind;
-	uint64_t flags;
 };
 
 /* A family of cases that needs a process of its own. */

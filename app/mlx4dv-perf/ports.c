@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -11,9 +12,10 @@
 #define PEER_RING 2048
 #define PEER_ROOM (9216 + RTE_PKTMBUF_HEADROOM)
 #define CACHE 250
-#define DATA_ROOM RTE_MBUF_DEFAULT_BUF_SIZE
+#define DATA_ROOM RTE_MBUF_DEFAULT_BUF_SIZE   /* of a receive buffer */
 #define FLOWS 256            /* of the frames that PEER sends */
 #define PATIENCE 100000      /* steps until a frame counts as lost */
+#define LINK_PATIENCE 10000  /* milliseconds */
 
 static struct rte_mempool *rx_pool, *peer_rx_pool, *peer_tx_pool, *tx_pools[PERF_POOLS_MAX];
 static unsigned int nb_tx_pools;
@@ -55,27 +57,111 @@ ports_start(int argc, char **argv)
 
 /* ---- ports ---- */
 
-static void
-port_open(uint16_t port, const struct rte_eth_conf *conf, unsigned int queues,
+/* The call that the driver refuses is named by *call. */
+static int
+port_open(const char **call, uint16_t port, const struct rte_eth_conf *conf, unsigned int queues,
 	unsigned int ring, struct rte_mempool *from, unsigned int size)
 {
 	struct rte_eth_rxconf rx = info[port].default_rxconf;
 	struct rte_eth_txconf tx = info[port].default_txconf;
 	unsigned int i;
+	uint16_t mtu;
+	int ret;
 
 	rx.offloads = conf->rxmode.offloads;
 	tx.offloads = conf->txmode.offloads;
-	must(rte_eth_dev_configure(port, (uint16_t)queues, 1, conf), "rte_eth_dev_configure");
-	must(rte_eth_dev_set_mtu(port, (uint16_t)RTE_MAX(1500u, size)), "rte_eth_dev_set_mtu");
-	for (i = 0; i < queues; i++)
-		must(rte_eth_rx_queue_setup(port, (uint16_t)i, (uint16_t)ring, SOCKET_ID_ANY, &rx,
-			from), "rte_eth_rx_queue_setup");
-	must(rte_eth_tx_queue_setup(port, 0, (uint16_t)ring, SOCKET_ID_ANY, &tx),
-		"rte_eth_tx_queue_setup");
-	must(rte_eth_dev_start(port), "rte_eth_dev_start");
+	*call = "rte_eth_dev_configure";
+	ret = rte_eth_dev_configure(port, (uint16_t)queues, 1, conf);
+	if (ret != 0)
+		return ret;
+	*call = "rte_eth_dev_set_mtu";
+	ret = rte_eth_dev_get_mtu(port, &mtu);
+	/* A driver without this call may do without it. */
+	if (ret == 0 && mtu != RTE_MAX(RTE_ETHER_MTU, size))
+		ret = rte_eth_dev_set_mtu(port, (uint16_t)RTE_MAX(RTE_ETHER_MTU, size));
+	*call = ret == 0 ? "rte_eth_rx_queue_setup" : *call;
+	for (i = 0; i < queues && ret == 0; i++)
+		ret = rte_eth_rx_queue_setup(port, (uint16_t)i, (uint16_t)ring, SOCKET_ID_ANY, &rx,
+			from);
+	if (ret != 0)
+		return ret;
+	*call = "rte_eth_tx_queue_setup";
+	ret = rte_eth_tx_queue_setup(port, 0, (uint16_t)ring, SOCKET_ID_ANY, &tx);
+	if (ret != 0)
+		return ret;
+	*call = "rte_eth_dev_start";
+	return rte_eth_dev_start(port);
 }
 
-bool
+/*
+ * Queues give their mbufs back when they are released, which has to be before the pools
+ * go: first those of one kind, then the others. No queue at all would mean the
+ * driver's own number.
+ */
+static void
+port_close(uint16_t port)
+{
+	static const struct rte_eth_conf conf;
+
+	must(rte_eth_dev_stop(port), "rte_eth_dev_stop");
+	must(rte_eth_dev_configure(port, 0, 1, &conf), "releasing RX queues");
+	must(rte_eth_dev_configure(port, 1, 0, &conf), "releasing TX queues");
+}
+
+static bool
+is_ring(const struct rte_eth_desc_lim *limits, unsigned int ring)
+{
+	return ring <= limits->nb_max && ring >= limits->nb_min;
+}
+
+static char why_not[160];
+
+/* What the tested port has not got. */
+static bool
+ports_lack(const struct ports_conf *conf, const struct perf_options *options)
+{
+	const struct rte_eth_dev_info *has = &info[TESTED];
+	uint64_t rx = conf->rx_offloads & ~has->rx_offload_capa;
+	uint64_t tx = conf->tx_offloads & ~has->tx_offload_capa;
+
+	if (rx != 0 || tx != 0)
+		snprintf(why_not, sizeof(why_not), "no %s offload %s", rx != 0 ? "RX" : "TX",
+			rx != 0 ? rte_eth_dev_rx_offload_name(rx & -rx) :
+			rte_eth_dev_tx_offload_name(tx & -tx));
+	else if (conf->rx_queues > has->max_rx_queues)
+		snprintf(why_not, sizeof(why_not), "%u RX queues at most", has->max_rx_queues);
+	else if (!is_ring(&has->rx_desc_lim, options->ring) ||
+		 !is_ring(&has->tx_desc_lim, options->ring))
+		snprintf(why_not, sizeof(why_not), "rings of %u to %u descriptors",
+			RTE_MAX(has->rx_desc_lim.nb_min, has->tx_desc_lim.nb_min),
+			RTE_MIN(has->rx_desc_lim.nb_max, has->tx_desc_lim.nb_max));
+	else if (has->max_rx_pktlen < conf->size + RTE_ETHER_CRC_LEN)
+		snprintf(why_not, sizeof(why_not), "no frames of %u bytes", conf->size);
+	else
+		return false;
+	return true;
+}
+
+/* Frames would be lost, or not accepted. */
+static void
+await_link(uint16_t port)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct rte_eth_link link = { 0 };
+	unsigned int patience;
+
+	perf_step();
+	for (patience = LINK_PATIENCE; patience != 0; patience--) {
+		must(rte_eth_link_get_nowait(port, &link), "rte_eth_link_get_nowait");
+		if (link.link_status == RTE_ETH_LINK_UP)
+			return;
+		nanosleep(&pause, NULL);
+		perf_step();
+	}
+	bench_die("port %u has no link: are the two ports connected?", port);
+}
+
+const char *
 ports_open(const struct ports_conf *conf, const struct perf_options *options)
 {
 	struct rte_eth_conf tested = {
@@ -85,28 +171,36 @@ ports_open(const struct ports_conf *conf, const struct perf_options *options)
 		.txmode.offloads = conf->tx_offloads,
 	}, peer = { 0 };
 
-	if ((conf->rx_offloads & ~info[TESTED].rx_offload_capa) != 0 ||
-	    (conf->tx_offloads & ~info[TESTED].tx_offload_capa) != 0 ||
-	    conf->rx_queues > info[TESTED].max_rx_queues)
-		return false;
+	const char *call;
+	int ret;
+
+	if (ports_lack(conf, options))
+		return why_not;
 	/* The ring, what is on its way to the application, and the caches. */
-	rx_pool = pool("rx", options->ring * conf->rx_queues * (1 + conf->size / DATA_ROOM * 3) +
-		4095, DATA_ROOM);
-	port_open(TESTED, &tested, conf->rx_queues, options->ring, rx_pool, conf->size);
-	port_open(PEER, &peer, 1, PEER_RING, peer_rx_pool, conf->size);
+	rx_pool = pool("rx", options->ring * conf->rx_queues *
+		rte_align32pow2(conf->size / RTE_MBUF_DEFAULT_DATAROOM + 1) + 4095, DATA_ROOM);
+	ret = port_open(&call, TESTED, &tested, conf->rx_queues, options->ring, rx_pool,
+		conf->size);
+	if (ret != 0) {
+		snprintf(why_not, sizeof(why_not), "%s: %s", call, rte_strerror(-ret));
+		port_close(TESTED);
+		rte_mempool_free(rx_pool);
+		return why_not;
+	}
+	must(port_open(&call, PEER, &peer, 1, PEER_RING, peer_rx_pool, conf->size), call);
 	must(rte_eth_promiscuous_enable(PEER), "rte_eth_promiscuous_enable");
-	perf_step();
-	return true;
+	await_link(TESTED);
+	await_link(PEER);
+	/* Some drivers have buffers for the other end only once they were polled. */
+	peer_take(0);
+	return NULL;
 }
 
 void
 ports_close(void)
 {
-	must(rte_eth_dev_stop(TESTED), "rte_eth_dev_stop");
-	must(rte_eth_dev_stop(PEER), "rte_eth_dev_stop");
-	/* Queues give their mbufs back when they are released. */
-	must(rte_eth_dev_configure(TESTED, 0, 0, &(struct rte_eth_conf){ 0 }), "releasing queues");
-	must(rte_eth_dev_configure(PEER, 0, 0, &(struct rte_eth_conf){ 0 }), "releasing queues");
+	port_close(TESTED);
+	port_close(PEER);
 	rte_mempool_free(rx_pool);
 }
 
@@ -114,16 +208,16 @@ ports_close(void)
 
 /* With a mapping of its own, so that no other pool shares its memory region. */
 static struct rte_mempool *
-pool_apart(const char *name, unsigned int mbufs)
+pool_apart(const char *name, unsigned int mbufs, unsigned int room)
 {
 	struct rte_mempool *made = rte_mempool_create_empty(name, mbufs,
-		sizeof(struct rte_mbuf) + DATA_ROOM, CACHE, sizeof(struct rte_pktmbuf_pool_private),
+		sizeof(struct rte_mbuf) + room, CACHE, sizeof(struct rte_pktmbuf_pool_private),
 		SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-	struct rte_pktmbuf_pool_private room = { .mbuf_data_room_size = DATA_ROOM };
+	struct rte_pktmbuf_pool_private private = { .mbuf_data_room_size = (uint16_t)room };
 
 	if (made == NULL || rte_mempool_set_ops_byname(made, "ring_mp_mc", NULL) != 0)
 		bench_die("no pool %s: %s", name, rte_strerror(rte_errno));
-	rte_pktmbuf_pool_init(made, &room);
+	rte_pktmbuf_pool_init(made, &private);
 	if (rte_mempool_populate_anon(made) <= 0)
 		bench_die("no memory for pool %s: %s", name, rte_strerror(rte_errno));
 	rte_mempool_obj_iter(made, rte_pktmbuf_init, NULL);
@@ -131,14 +225,14 @@ pool_apart(const char *name, unsigned int mbufs)
 }
 
 struct rte_mempool *const *
-pools_open(unsigned int count, unsigned int mbufs)
+pools_open(unsigned int count, unsigned int mbufs, unsigned int room)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	for (nb_tx_pools = 0; nb_tx_pools < count; nb_tx_pools++) {
 		snprintf(name, sizeof(name), "tx%u", nb_tx_pools);
-		tx_pools[nb_tx_pools] = count == 1 ? pool(name, mbufs, DATA_ROOM) :
-			pool_apart(name, RTE_MAX(mbufs / count, 511u));
+		tx_pools[nb_tx_pools] = count == 1 ? pool(name, mbufs, (uint16_t)room) :
+			pool_apart(name, RTE_MAX(mbufs / count, 511u), room);
 	}
 	return tx_pools;
 }
@@ -183,13 +277,13 @@ peer_take(unsigned int frames)
 	uint16_t got;
 
 	perf_step();
-	while (taken < frames) {
+	do {
 		got = rte_eth_rx_burst(PEER, 0, m, PERF_BURST_MAX);
 		rte_pktmbuf_free_bulk(m, got);
 		taken += got;
-		if (got == 0 && patience-- == 0)
+		if (got == 0 && frames != 0 && patience-- == 0)
 			bench_die("%u of %u frames arrived at the other end", taken, frames);
 		if (got == 0)
 			perf_step();
-	}
+	} while (taken < frames);
 }

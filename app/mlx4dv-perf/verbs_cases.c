@@ -38,7 +38,7 @@ start(int argc, char **argv)
 static void
 build(void)
 {
-	unsigned int i, n = PERF_CALLS * run.burst;
+	unsigned int i, n = run.conf.batch;
 
 	for (i = 0; i < n; i++) {
 		bool last = run.kind == TX_SINGLE || (i + 1) % run.burst == 0;
@@ -53,7 +53,8 @@ build(void)
 			.send_flags = last ? IBV_SEND_SIGNALED : 0,
 		};
 		run.recv_sge[i] = (struct ibv_sge){
-			.addr = (uintptr_t)run.receiver.area + (size_t)(i % run.receiver.slots) * SLOT,
+			.addr = (uintptr_t)run.receiver.area +
+				(size_t)(i % run.receiver.slots) * SLOT,
 			.length = 2048, .lkey = run.receiver.mr->lkey,
 		};
 		run.recv[i] = (struct ibv_recv_wr){
@@ -63,25 +64,26 @@ build(void)
 	}
 }
 
-static bool
+static const char *
 open_case(const struct perf_case *one, const struct perf_options *options)
 {
 	unsigned int i;
 
 	if (options->size > FRAME_MAX)
-		return false;
+		return "frames of one MTU only";
 	memset(&run.sender, 0, sizeof(run.sender));
 	memset(&run.receiver, 0, sizeof(run.receiver));
 	run.kind = one->kind;
 	run.burst = options->burst;
-	run.conf = (struct bench_options){ .batch = PERF_CALLS * run.burst, .size = options->size };
+	run.conf = (struct bench_options){ .batch = options->calls * run.burst,
+		.size = options->size };
 	bench_open_sender(&run.sender, run.list[0], &run.conf);
 	bench_open_receiver(&run.receiver, run.list[0], &run.conf);
 	/* A full receive ring, as of a driver. */
 	for (i = 0; i < RECV_WR / BATCH_MAX; i++)
 		bench_post_buffers(&run.receiver, BATCH_MAX);
 	build();
-	return true;
+	return NULL;
 }
 
 static void

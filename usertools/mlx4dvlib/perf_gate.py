@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The instructions per packet of each burst variant, recorded in the repository, and
+whether they have risen."""
+
+import json
+
+from . import build, machine
+from .perf import OURS, PerfError, measure, runs_here
+
+RECORD = build.TOP / "test" / "perf" / "instructions.json"
+TOLERANCE = 0.03
+CASES = ("rx", "rx_offload", "rx_vlan", "rx_scatter", "rx_empty", "tx", "tx_fast_free",
+         "tx_checksum", "tx_2seg", "tx_64pools", "tx_empty")
+OPTIONS = ["--no-cycles", "--counted", "1"]
+
+
+def load(path=RECORD):
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        figures = {str(case): float(value) for case, value in record["instructions"].items()}
+        return {"compiler": record["compiler"], "instructions": figures}
+    except OSError as error:
+        raise PerfError("%s: %s; 'mlx4dv-perf record' makes it" % (path, error.strerror)) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PerfError("%s is not a record (%s); 'mlx4dv-perf record' makes it anew" % (
+            path, error)) from None
+
+
+def why_not():
+    """Why figures of this build cannot be held against a record, or None."""
+    if build.sanitized():
+        return "the build has sanitizers, whose instructions would be counted"
+    options = (build.build_dir() / "meson-info" / "intro-buildoptions.json").read_text()
+    if '"name": "buildtype", "value": "release"' not in options:
+        return "not a release build"
+    return None
+
+
+def other_compiler(record):
+    """Figures of two compilers differ by more than is tolerated."""
+    mine = machine.compiler()
+    if mine is None or mine.rsplit(".", 1)[0] == record["compiler"].rsplit(".", 1)[0]:
+        return None
+    return "recorded with %s, this build is of %s" % (record["compiler"], mine)
+
+
+def count(cases):
+    """{case: instructions per packet} of this build."""
+    rows = measure(OURS, cases, OPTIONS)
+    for row in rows:
+        if "skipped" in row:
+            raise PerfError("%s: %s" % (row["case"], row["skipped"]))
+    return {row["case"]: row["instructions_per_packet"] for row in rows}
+
+
+def record(cases=(), path=RECORD):
+    """Count, and write the file; the cases are those that it has, and the given."""
+    reason = why_not()
+    if reason:
+        raise PerfError("%s: %s" % (build.build_dir(), reason))
+    kept = list(load(path)["instructions"]) if path.exists() else list(CASES)
+    wanted = list(dict.fromkeys([*kept, *cases]))
+    missing = [case for case in wanted if not runs_here(case)]
+    if missing:
+        raise PerfError("this processor cannot run %s: record on one that can" % ", ".join(missing))
+    figures = count(wanted)
+    path.write_text(json.dumps(
+        {"compiler": machine.compiler(), "instructions": figures}, indent=1) + "\n",
+        encoding="utf-8")
+    return figures
+
+
+def judge(recorded, counted, tolerance=TOLERANCE):
+    """Returns what has risen by too much, and what has fallen by as much, in words."""
+    risen, fallen = [], []
+    for case, before in recorded.items():
+        if case not in counted:
+            continue
+        now = counted[case]
+        words = "%s: %.2f instructions per packet, recorded %.2f (%+.1f %%)" % (
+            case, now, before, 100 * (now / before - 1))
+        if now > before * (1 + tolerance):
+            risen.append(words)
+        elif now < before * (1 - tolerance):
+            fallen.append(words)
+    return risen, fallen
+
+
+def check(path=RECORD):
+    """(risen, fallen, left out)."""
+    kept = load(path)
+    reason = why_not() or other_compiler(kept)
+    if reason:
+        raise PerfError("%s: %s" % (build.build_dir(), reason))
+    cases = [case for case in kept["instructions"] if runs_here(case)]
+    left_out = [case for case in kept["instructions"] if case not in cases]
+    return (*judge(kept["instructions"], count(cases)), left_out)
