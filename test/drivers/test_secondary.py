@@ -117,9 +117,16 @@ def test_proc_info(primary, hugepages):
 
 
 def descriptors(pmd):
-    """How many each process of a testpmd has."""
-    pids = run_bounded(["pgrep", "-g", str(pmd.process.pid)])[1].split()
-    return [len(os.listdir("/proc/%s/fd" % pid)) for pid in pids]
+    """How many the processes of a testpmd have: a launcher, and itself."""
+    counts = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getpgid(int(pid)) == pmd.process.pid:
+                counts.append(len(os.listdir("/proc/%s/fd" % pid)))
+        except OSError:
+            pass  # gone meanwhile
+    assert counts
+    return sorted(counts)
 
 
 def test_port_detached_and_attached_under_a_secondary(primary, secondary):
