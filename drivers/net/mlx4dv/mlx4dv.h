@@ -333,6 +333,10 @@ int mdv_netdev_ethtool(const struct mdv_priv *priv, void *command);
 /* First line of a file below the sysfs folder of a verbs device. */
 int mdv_sysfs_read(const struct ibv_device *ibdev, const char *file, char *buf, size_t size);
 
+/* mlx4dv_recycle.c */
+void mdv_recycle_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx,
+	struct rte_eth_recycle_rxq_info *info);
+
 /* mlx4dv_module.c */
 int mdv_get_module_info(struct rte_eth_dev *dev, struct rte_eth_dev_module_info *info);
 int mdv_get_module_eeprom(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);

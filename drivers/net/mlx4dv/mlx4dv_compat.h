@@ -29,6 +29,9 @@
 #define MDV_STORE_RELEASE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #endif
 
+/* 23.11 brought rte_eth_recycle_mbufs(). */
+#define MDV_HAS_RECYCLE (RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0))
+
 /* 25.11 lets rte_eth_rx_queue_count() fail. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 typedef int mdv_queue_count_t;

@@ -394,4 +394,7 @@ const struct eth_dev_ops mdv_dev_ops = {
 	.rss_hash_conf_get = mdv_rss_hash_conf_get,
 	.reta_query = mdv_reta_query,
 	.reta_update = mdv_reta_update,
+#if MDV_HAS_RECYCLE
+	.recycle_rxq_info_get = mdv_recycle_rxq_info_get,
+#endif
 };

@@ -225,5 +225,8 @@ const struct eth_dev_ops mdv_gone_ops = {
 	.rss_hash_update = gone_rss_update,
 	.rss_hash_conf_get = mdv_rss_hash_conf_get,
 	.reta_update = gone_reta_update,
+#if MDV_HAS_RECYCLE
+	.recycle_rxq_info_get = mdv_recycle_rxq_info_get,
+#endif
 	.reta_query = mdv_reta_query,
 };

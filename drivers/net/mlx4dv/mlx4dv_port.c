@@ -339,6 +339,10 @@ init_priv(struct mdv_priv *priv, struct rte_eth_dev *dev, const char *ibname, un
 		RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	dev->dev_ops = &mdv_dev_ops;
 	dev->rx_queue_count = mdv_rx_queue_count;
+#if MDV_HAS_RECYCLE
+	dev->recycle_tx_mbufs_reuse = mdv_recycle_tx_reuse;
+	dev->recycle_rx_descriptors_refill = mdv_recycle_refill;
+#endif
 	dev->rx_descriptor_status = mdv_rx_descriptor_status;
 	dev->tx_descriptor_status = mdv_tx_descriptor_status;
 	mdv_burst_dummy(dev);

@@ -171,6 +171,9 @@ mdv_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		[MDV_RX_FULL] = rx_receive_full,
 		[MDV_RX_SCATTERED] = mdv_rx_receive_scattered,
 		[MDV_RX_SPLIT] = mdv_rx_receive_split,
+#if MDV_HAS_RECYCLE
+		[MDV_RX_RECYCLED] = mdv_rx_receive_recycled,
+#endif
 	};
 	struct mdv_rxq *rxq = queue;
 
@@ -183,7 +186,9 @@ mdv_rx_select(struct mdv_rxq *rxq)
 {
 	enum mdv_rx_way way = MDV_RX_PLAIN;
 
-	if (rxq->split != NULL)
+	if (rxq->recycle.on)
+		way = MDV_RX_RECYCLED;
+	else if (rxq->split != NULL)
 		way = MDV_RX_SPLIT;
 	else if (rxq->sges_n != 0)
 		way = MDV_RX_SCATTERED;

@@ -105,6 +105,12 @@ rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 
 	if (room <= headroom || nb_segs > rq->max_sge)
 		return -EINVAL;
+#if MDV_HAS_RECYCLE
+	if (rxq->recycle.on && mdv_rx_recycle_mend(rxq, ring) != 0) {
+		mdv_rx_ring_drain(rxq, ring);
+		return -ENOMEM;
+	}
+#endif
 	/* A ring that is brought back to life still has its buffers. */
 	if (ring->elts[0] == NULL &&
 	    rte_mempool_get_bulk(rxq->mp, (void **)ring->elts, n) != 0)
@@ -140,6 +146,7 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 	ring->wqn = ring->wq->wq_num;
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;
+	mdv_rx_recycle_none(rxq);
 	dvq_rq_publish(rq);
 	return 0;
 }
@@ -150,6 +157,7 @@ mdv_rx_ring_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 	uint32_t n = ring->rq.wqe_cnt << rxq->sges_n;
 	uint32_t i;
 
+	mdv_rx_recycle_none(rxq);
 	if (ring->elts == NULL)
 		return;
 	if (rxq->split != NULL) {

@@ -466,6 +466,7 @@ stop_queue(struct mdv_rxq *rxq)
 	rte_free(rxq->rings);
 	rxq->rings = NULL;
 	rxq->nb_rings = 0;
+	rxq->recycle.on = false; /* its ring is gone */
 	mdv_rx_discard(rxq, &rxq->stats.unpolled);
 	if (rxq->ibv_cq != NULL && ibv_destroy_cq(rxq->ibv_cq) != 0)
 		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: ibv_destroy_cq() failed: %s", rxq->idx,

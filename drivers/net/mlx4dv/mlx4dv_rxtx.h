@@ -91,9 +91,17 @@ enum mdv_rx_way {
 	MDV_RX_FULL,
 	MDV_RX_SCATTERED,
 	MDV_RX_SPLIT,
+	MDV_RX_RECYCLED,
 };
 
 struct mdv_rx_split;
+
+/* What rte_eth_recycle_mbufs() goes by (mlx4dv_recycle.c). */
+struct mdv_rx_recycle {
+	bool on;                  /* the application asked for it */
+	uint16_t head, tail;      /* of the ring's slots, as senders read them */
+	struct rte_mbuf *none;    /* the ring of a queue that has none to show */
+};
 
 struct mdv_rxq {
 	/* Read in every burst. */
@@ -127,6 +135,7 @@ struct mdv_rxq {
 	uint64_t timestamp;       /* the latest, in cycles of the adapter's clock */
 	int timestamp_offset;     /* of the dynamic field */
 	struct mdv_rx_split *split; /* RX_OFFLOAD_BUFFER_SPLIT, or NULL */
+	struct mdv_rx_recycle recycle;
 
 	/* Not touched in bursts. */
 	struct mdv_priv *priv;
@@ -231,6 +240,21 @@ int mdv_rx_split_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 void mdv_rx_split_drain(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
 uint16_t mdv_rx_receive_split(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
 
+/* mlx4dv_recycle.c, where DPDK has it */
+uint16_t mdv_rx_receive_recycled(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n);
+int mdv_rx_recycle_mend(struct mdv_rxq *rxq, struct mdv_rx_ring *ring);
+void mdv_recycle_refill(void *rxq, uint16_t n);
+struct rte_eth_recycle_rxq_info;
+uint16_t mdv_recycle_tx_reuse(void *txq, struct rte_eth_recycle_rxq_info *info);
+
+/* No slot is free, whatever the size of the ring. */
+static inline void
+mdv_rx_recycle_none(struct mdv_rxq *rxq)
+{
+	rxq->recycle.head = UINT16_MAX;
+	rxq->recycle.tail = 0;
+}
+
 /* mlx4dv_rx_ring.c */
 /* The key of a buffer of a pool, by the entries remembered; or MDV_LKEY_NONE. */
 uint32_t mdv_rx_find_key(struct mdv_priv *priv, struct rte_mempool *mp, struct mdv_mr_entry *mr,
@@ -294,6 +318,8 @@ mdv_tx_ring(const struct mdv_txq *txq)
 }
 
 /* mlx4dv_tx_free.c */
+/* Take all completions and free nothing; false: the queue does not run. */
+bool mdv_tx_take_completions(struct mdv_txq *txq);
 /* Take all completions and free what they end; false: the queue failed. */
 bool mdv_tx_reap_all(struct mdv_txq *txq);
 /* Free what has completed; at most n packets, 0 for all. Returns how many. */

@@ -186,6 +186,21 @@ tx_complete(struct mdv_txq *txq)
 	return alive;
 }
 
+bool
+mdv_tx_take_completions(struct mdv_txq *txq)
+{
+	if (MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING)
+		return false;
+	if (unlikely(!tx_complete(txq))) {
+		tx_free_completed(txq, UINT32_MAX);
+		MDV_STORE_RELEASE(&txq->state, MDV_QUEUE_FAILED);
+		return false;
+	}
+	if (mdv_tx_signal_rest(txq))
+		mdv_tx_ring(txq);
+	return true;
+}
+
 /* FAILED is the last thing done: the watchdog may then take the queue. */
 bool
 mdv_tx_reap_all(struct mdv_txq *txq)
