@@ -386,5 +386,5 @@ driver_name(void)
 
 const struct perf_subject perf_ethdev = {
 	.name = "ethdev", .cases = cases, .nb_cases = RTE_DIM(cases), .start = start,
-	.driver = driver_name,
+	.end = ports_end, .driver = driver_name,
 };

@@ -20,6 +20,7 @@ struct ports_conf {
 
 /* The driver's name. */
 const char *ports_start(int argc, char **argv);
+void ports_end(void);
 /* Configure and start both ports. NULL, or what the driver lacks. */
 const char *ports_open(const struct ports_conf *conf, const struct perf_options *options);
 void ports_close(void);

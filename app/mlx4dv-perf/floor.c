@@ -283,6 +283,12 @@ static const struct perf_case cases[] = {
 		.finish = tx_finish, .close = close_case },
 };
 
+static void
+end(void)
+{
+	ibv_free_device_list(run.list);
+}
+
 static const char *
 driver_name(void)
 {
@@ -291,5 +297,5 @@ driver_name(void)
 
 const struct perf_subject perf_floor = {
 	.name = "floor", .cases = cases, .nb_cases = sizeof(cases) / sizeof(cases[0]),
-	.start = start, .driver = driver_name,
+	.start = start, .end = end, .driver = driver_name,
 };

@@ -189,5 +189,6 @@ main(int argc, char **argv)
 			perf_measure(subject->driver(), &subject->cases[i], &opt);
 	for (i = cases; i < end; i++)
 		perf_measure(subject->driver(), find_case(subject, argv[i]), &opt);
+	subject->end();
 	return EXIT_SUCCESS;
 }

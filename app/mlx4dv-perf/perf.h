@@ -65,6 +65,7 @@ struct perf_subject {
 	unsigned int nb_cases;
 	/* The device is there: argv beyond the options is the subject's. */
 	void (*start)(int argc, char **argv);
+	void (*end)(void);
 	const char *(*driver)(void);
 };
 

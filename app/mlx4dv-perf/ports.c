@@ -204,6 +204,16 @@ ports_close(void)
 	rte_mempool_free(rx_pool);
 }
 
+void
+ports_end(void)
+{
+	must(rte_eth_dev_close(TESTED), "rte_eth_dev_close");
+	must(rte_eth_dev_close(PEER), "rte_eth_dev_close");
+	rte_mempool_free(peer_rx_pool);
+	rte_mempool_free(peer_tx_pool);
+	must(rte_eal_cleanup(), "rte_eal_cleanup");
+}
+
 /* ---- pools of frames to send ---- */
 
 /* With a mapping of its own, so that no other pool shares its memory region. */

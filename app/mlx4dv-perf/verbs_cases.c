@@ -188,6 +188,12 @@ static const struct perf_case cases[] = {
 	TX_CASE("tx_single", TX_SINGLE),
 };
 
+static void
+end(void)
+{
+	ibv_free_device_list(run.list);
+}
+
 static const char *
 driver_name(void)
 {
@@ -196,5 +202,5 @@ driver_name(void)
 
 const struct perf_subject perf_verbs = {
 	.name = "verbs", .cases = cases, .nb_cases = sizeof(cases) / sizeof(cases[0]),
-	.start = start, .driver = driver_name,
+	.start = start, .end = end, .driver = driver_name,
 };

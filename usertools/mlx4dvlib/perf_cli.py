@@ -157,6 +157,7 @@ def sweep(arguments):
 
 
 def testpmd(arguments):
+    in_the_source()
     writable(arguments.json)
     rows, faults = [], []
     modes = arguments.mode or perf_testpmd.MODES
@@ -182,6 +183,7 @@ def testpmd(arguments):
 
 
 def engine(arguments):
+    in_the_source()
     against = another_build(arguments)
     print(perf_testpmd.engine_text(perf_testpmd.engine(arguments.runs, against), arguments.runs))
     return 0
@@ -191,6 +193,12 @@ def guide(arguments):
     """Renew it from files of --json: of compare, and of testpmd."""
     perf_guide.renew(arguments.file, arguments.json)
     return 0
+
+
+def in_the_source():
+    """What needs other programs of the build, which are not installed."""
+    if perf.installed():
+        raise PerfError("testpmd and engine run from a source tree only")
 
 
 def another_build(arguments):

@@ -28,6 +28,8 @@ def load(path=RECORD):
 
 def why_not():
     """Why figures of this build cannot be held against a record, or None."""
+    if not build.driver().exists():
+        return "no build of this project with the driver"
     if build.sanitized():
         return "the build has sanitizers, whose instructions would be counted"
     options = (build.build_dir() / "meson-info" / "intro-buildoptions.json").read_text()
