@@ -198,8 +198,8 @@ mdv_recycle_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx,
 	info->mbuf_ring = &rxq->recycle.none;
 	if (rxq->nb_rings != 1 || rxq->sges_n != 0 || rxq->split != NULL ||
 	    MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING) {
-		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: mbufs are recycled into queues that run, "
-			 "of one ring and one segment", idx);
+		MDV_PLOG(rxq->priv, WARNING, "RX queue %u: mbufs are recycled into queues that "
+			 "run, of one ring and one segment", idx);
 		return;
 	}
 	info->mbuf_ring = rxq->rings[0].elts;
