@@ -53,6 +53,13 @@ dvq_barrier_load(void)
 #endif
 }
 
+/** Memory that the adapter writes is read anew by plain loads behind it. */
+static inline void
+dvq_barrier_compiler(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 /**
  * Bytes 4..63 of each later block of a WQE before the first dwords of those
  * blocks: the adapter may have prefetched a block and keeps it once dword 0 is

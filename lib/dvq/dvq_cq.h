@@ -76,15 +76,27 @@ dvq_cq_peek(const struct dvq_cq *cq, uint32_t ahead)
 static inline uint32_t
 dvq_cq_ready(const struct dvq_cq *cq, uint32_t max)
 {
-	const struct dvq_cqe *cqe = dvq_cq_entry(cq, cq->ci);
-	const volatile uint8_t *owner = &cqe->owner_sr_opcode;
+	const uint8_t *owner = &dvq_cq_entry(cq, cq->ci)->owner_sr_opcode;
 	uint8_t expected = dvq_cq_owner(cq, cq->ci);
 	uint32_t rest = cq->cqe_cnt - (cq->ci & (cq->cqe_cnt - 1));
 	size_t size = (size_t)1 << cq->cqe_shift;
-	uint32_t n;
+	uint32_t n = 0;
 
 	max = rest < max ? rest : max;
-	for (n = 0; n < max; n++, owner += size)
+	/* The bytes are plain loads, so that four can be looked at together. */
+	dvq_barrier_compiler();
+	if (expected == 0)
+		for (; n + 4 <= max; n += 4, owner += 4 * size) {
+			if (((owner[0] | owner[size] | owner[2 * size] | owner[3 * size]) &
+			     DVQ_CQE_OWNER) != 0)
+				break;
+		}
+	else
+		for (; n + 4 <= max; n += 4, owner += 4 * size)
+			if ((owner[0] & owner[size] & owner[2 * size] & owner[3 * size] &
+			     DVQ_CQE_OWNER) == 0)
+				break;
+	for (; n < max; n++, owner += size)
 		if (((*owner ^ expected) & DVQ_CQE_OWNER) != 0)
 			break;
 	if (n != 0)

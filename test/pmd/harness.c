@@ -218,9 +218,16 @@ eal_start(const char *megabytes)
 		(char *)"--no-telemetry", (char *)"--no-shconf", (char *)"--iova-mode=va",
 		(char *)"--log-level=notice",
 	};
+	char simd[64];
 	int n = 8, ret;
 
 	lcore_map(map, sizeof(map));
+	/* Which of the vector paths: EAL's limit of their width, in bits. */
+	if (getenv("MDV_TEST_SIMD") != NULL) {
+		snprintf(simd, sizeof(simd), "--force-max-simd-bitwidth=%s",
+			getenv("MDV_TEST_SIMD"));
+		args[n++] = simd;
+	}
 	if (eal_has_hugepages()) {
 		args[n++] = (char *)"--huge-dir";
 		args[n++] = getenv("MDV_TEST_HUGE_DIR");

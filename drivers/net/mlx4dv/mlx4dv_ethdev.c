@@ -171,7 +171,7 @@ mdv_dev_start(struct rte_eth_dev *dev)
 	if (ret != 0)
 		goto fail;
 	set_states(dev, true);
-	dev->rx_pkt_burst = mdv_rx_burst;
+	dev->rx_pkt_burst = mdv_rx_choose();
 	dev->tx_pkt_burst = mdv_tx_burst;
 	dev->tx_pkt_prepare = mdv_tx_prepare;
 	rte_wmb();

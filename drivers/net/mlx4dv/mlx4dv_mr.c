@@ -362,7 +362,7 @@ mdv_mr_lookup_slow(struct mdv_txq *txq, const struct rte_mbuf *seg)
 	struct mdv_mr_entry entry;
 
 	if (txq->mr_generation != generation) {
-		memset(txq->mr, 0, sizeof(txq->mr));
+		mdv_tx_forget_keys(txq);
 		txq->mr_generation = generation;
 	}
 	if (r.start < buffer.start || r.end > buffer.end)

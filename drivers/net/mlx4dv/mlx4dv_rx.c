@@ -1,180 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Bursts of queues whose WQEs have one segment. */
+/* Which receive burst a queue has, and the scalar one of queues with one segment. */
 
-#include <string.h>
+#include <rte_cpuflags.h>
+#include <rte_vect.h>
 
-#include <rte_mbuf.h>
-#include <rte_mempool.h>
-#include <rte_prefetch.h>
+#include "mlx4dv_rx_run.h"
+#include "mlx4dv_rx_ways.h"
 
-#include <infiniband/verbs.h>
-
-#include "mlx4dv.h"
-#include "mlx4dv_rx.h"
-
-/* @n fresh mbufs; when the pool has fewer, NULL for the rest. Returns how many. */
-static inline uint32_t
-rx_alloc(struct mdv_rxq *rxq, struct rte_mbuf **fresh, uint32_t n)
-{
-	uint32_t i;
-
-	if (likely(rte_mempool_get_bulk(rxq->mp, (void **)fresh, n) == 0))
-		return n;
-	for (i = 0; i < n; i++)
-		if (rte_mempool_get(rxq->mp, (void **)&fresh[i]) != 0)
-			break;
-	memset(&fresh[i], 0, (n - i) * sizeof(fresh[0]));
-	return i;
-}
-
-/*
- * @n CQEs of the current ring, side by side as their WQEs are. Returns how many
- * packets they gave, each for one of the fresh mbufs. As in other drivers a kept
- * FCS lies behind the data and is not part of the length.
- */
-static __rte_always_inline uint32_t
-rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uint32_t n,
-       const enum rx_level level)
-{
-	struct dvq_rq *rq = &rxq->ring->rq;
-	struct rte_mbuf **elts = &rxq->ring->elts[rq->ci & (rq->wqe_cnt - 1)];
-	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
-	uint8_t *wqe = (uint8_t *)dvq_rq_wqe(rq, rq->ci);
-	const size_t cqe_size = (size_t)1 << rxq->cq.cqe_shift;
-	const size_t wqe_size = (size_t)1 << rq->stride_shift;
-	const uint32_t headroom = mdv_rx_headroom(rxq);
-	const uint32_t crc_len = rxq->crc_len;
-	const uint32_t room = rxq->room;
-	struct rte_mbuf **const end = elts + n;
-	struct rte_mbuf **const first = pkts;
-	struct rx_mbuf with;
-	uint64_t bytes = 0;
-
-	rx_mbuf_init(&with, rxq);
-	for (; elts != end; elts++, at += cqe_size, wqe += wqe_size) {
-		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
-		uint32_t len = dvq_cqe_byte_cnt(cqe) - crc_len;
-		struct rte_mbuf *m = *elts;
-		struct rte_mbuf *next = *fresh;
-
-		rte_prefetch0(elts[MDV_RX_AHEAD]);
-		/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
-		if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= room)) {
-			mdv_rx_count_error(rxq, cqe);
-			continue;
-		}
-		if (level == RX_FULL &&
-		    mdv_rx_filtered(rxq, cqe, (const uint8_t *)m->buf_addr + headroom))
-			continue;
-		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, next, headroom))) {
-			rxq->stats.nombuf++;
-			continue;
-		}
-		*elts = next;
-		fresh++;
-		rx_fill_mbuf(rxq, &with, cqe, m, len, len, level);
-		*pkts++ = m;
-		bytes += len;
-	}
-	rx_repost(rq, n);
-	rxq->cq.ci += n;
-	rxq->stats.packets += (uint32_t)(pkts - first);
-	rxq->stats.bytes += bytes;
-	return (uint32_t)(pkts - first);
-}
-
-/* @ready CQEs side by side, of whatever rings. Returns the packets they gave. */
-static __rte_always_inline uint32_t
-rx_chunk(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint32_t ready, const enum rx_level level)
-{
-	struct rte_mbuf *fresh[RX_CHUNK];
-	uint32_t got = rx_alloc(rxq, fresh, ready);
-	uint32_t done = 0;
-	uint32_t run, rest;
-
-	while (ready != 0) {
-		const struct dvq_rq *rq;
-
-		run = ready;
-		if (unlikely(rxq->nb_rings > 1)) {
-			run = mdv_rx_switch_ring(rxq, ready);
-			if (run == 0) {
-				rxq->cq.ci++;
-				ready--;
-				continue;
-			}
-		}
-		rq = &rxq->ring->rq;
-		rest = rq->wqe_cnt - (rq->ci & (rq->wqe_cnt - 1));
-		run = RTE_MIN(run, rest);
-		done += rx_run(rxq, &pkts[done], &fresh[done], run, level);
-		ready -= run;
-	}
-	if (unlikely(done < got))
-		rte_mempool_put_bulk(rxq->mp, (void **)&fresh[done], got - done);
-	return done;
-}
-
-static __rte_always_inline uint16_t
-rx_receive(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n, const enum rx_level level)
-{
-	uint32_t left = n;        /* CQEs to look at: without mbufs none gives a packet */
-	uint32_t done = 0;
-	uint32_t ready;
-
-	rxq->ring = rxq->rings;
-	while (left != 0) {
-		ready = dvq_cq_ready(&rxq->cq, RTE_MIN(left, RX_CHUNK));
-		if (ready == 0)
-			break;
-		done += rx_chunk(rxq, &pkts[done], ready, level);
-		left -= ready;
-	}
-	rx_end(rxq);
-	return (uint16_t)done;
-}
-
-static uint16_t
-rx_receive_plain(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
-{
-	return rx_receive(rxq, pkts, n, RX_PLAIN);
-}
-
-static uint16_t
-rx_receive_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
-{
-	return rx_receive(rxq, pkts, n, RX_OFFLOADS);
-}
-
-static uint16_t
-rx_receive_full(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
-{
-	return rx_receive(rxq, pkts, n, RX_FULL);
-}
+const struct mdv_rx_ways mdv_rx_scalar = MDV_RX_WAYS("Scalar");
 
 /* Is there anything to do? What an idle core spends its time on. */
 static inline bool
 rx_idle(const struct mdv_rxq *rxq)
 {
 	return unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING) ||
-		dvq_cq_peek(&rxq->cq, 0) == NULL;
+		((*rxq->next_owner ^ rxq->next_expected) & DVQ_CQE_OWNER) != 0;
 }
 
-/* One for all queues: each has its own way to receive, and may change it. */
-uint16_t
-mdv_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	static uint16_t (*const ways[])(struct mdv_rxq *, struct rte_mbuf **, uint16_t) = {
-		[MDV_RX_PLAIN] = rx_receive_plain,
-		[MDV_RX_OFFLOADS] = rx_receive_offloads,
-		[MDV_RX_FULL] = rx_receive_full,
-		[MDV_RX_SCATTERED] = mdv_rx_receive_scattered,
-		[MDV_RX_SPLIT] = mdv_rx_receive_split,
+/* By enum mdv_rx_way; the first ones as mdv_rx_choose() found this process's CPU. */
+static mdv_rx_receive_t *ways[] = {
+	[MDV_RX_SCATTERED] = mdv_rx_receive_scattered,
+	[MDV_RX_SPLIT] = mdv_rx_receive_split,
 #if MDV_HAS_RECYCLE
-		[MDV_RX_RECYCLED] = mdv_rx_receive_recycled,
+	[MDV_RX_RECYCLED] = mdv_rx_receive_recycled,
 #endif
-	};
+};
+static const struct mdv_rx_ways *chosen = &mdv_rx_scalar;
+
+/* One for all queues: each has its own way to receive, and may change it. */
+static uint16_t
+rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
 	struct mdv_rxq *rxq = queue;
 
 	return rx_idle(rxq) ? 0 : ways[MDV_LOAD_ACQUIRE(&rxq->way)](rxq, pkts, n);
@@ -198,4 +55,55 @@ mdv_rx_select(struct mdv_rxq *rxq)
 	else if (rxq->csum || rxq->rss_hash)
 		way = MDV_RX_OFFLOADS;
 	MDV_STORE_RELEASE(&rxq->way, way);
+}
+
+/* ---- what the CPU can do ---- */
+
+static const struct mdv_rx_ways *
+widest(void)
+{
+	uint16_t bits = rte_vect_get_max_simd_bitwidth();
+
+#ifdef MDV_HAVE_AVX512
+	if (bits >= RTE_VECT_SIMD_512 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX512F) > 0 &&
+	    rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX512BW) > 0 &&
+	    rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX512VL) > 0)
+		return &mdv_rx_avx512;
+#endif
+#ifdef MDV_HAVE_AVX2
+	if (bits >= RTE_VECT_SIMD_256 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
+		return &mdv_rx_avx2;
+#endif
+#ifdef MDV_HAVE_VEC128
+	if (bits >= RTE_VECT_SIMD_128)
+		return &mdv_rx_vec128;
+#endif
+	return &mdv_rx_scalar;
+}
+
+mdv_rx_burst_t *
+mdv_rx_choose(void)
+{
+	chosen = widest();
+	ways[MDV_RX_PLAIN] = chosen->plain;
+	ways[MDV_RX_OFFLOADS] = chosen->offloads;
+	ways[MDV_RX_FULL] = chosen->full;
+	return rx_burst;
+}
+
+const char *
+mdv_rx_way_name(const struct mdv_rxq *rxq)
+{
+	switch (MDV_LOAD_ACQUIRE(&rxq->way)) {
+	case MDV_RX_SCATTERED:
+		return "Scalar Scattered";
+	case MDV_RX_SPLIT:
+		return "Scalar Split";
+#if MDV_HAS_RECYCLE
+	case MDV_RX_RECYCLED:
+		return "Scalar Recycled";
+#endif
+	default:
+		return chosen->name;
+	}
 }

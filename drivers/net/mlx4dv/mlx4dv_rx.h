@@ -6,6 +6,7 @@
 /* What the receive bursts share. */
 
 #include <stddef.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -72,6 +73,8 @@ rx_rearm(struct rte_mbuf *m, uint64_t rearm)
 struct rx_mbuf {
 	uint64_t rearm;
 	uint64_t ol_flags;
+	uint64_t rearm_rest;      /* of the segments behind the first: no headroom */
+	uint32_t room;            /* bytes of these */
 	uint64_t rss_hash;        /* the flag, when wanted */
 	uint64_t csum_good;       /* the flags, when wanted */
 };
@@ -109,6 +112,10 @@ static inline void
 rx_mbuf_init(struct rx_mbuf *with, const struct mdv_rxq *rxq)
 {
 	with->rearm = rxq->rearm;
+	/* data_off is what rearm starts with, in memory. */
+	with->rearm_rest = rxq->rearm;
+	memset(&with->rearm_rest, 0, sizeof(uint16_t));
+	with->room = rxq->room + mdv_rx_headroom(rxq);
 	with->ol_flags = rxq->ol_flags;
 	with->rss_hash = rxq->rss_hash ? RTE_MBUF_F_RX_RSS_HASH : 0;
 	with->csum_good = rxq->csum ? RX_CSUM_GOOD : 0;
@@ -124,6 +131,14 @@ rx_repost(struct dvq_rq *rq, uint32_t n)
 	rq->pi += n;
 }
 
+/* Where the next CQE will show: all that a poll of an empty queue looks at. */
+static inline void
+rx_set_next(struct mdv_rxq *rxq)
+{
+	rxq->next_owner = &dvq_cq_entry(&rxq->cq, rxq->cq.ci)->owner_sr_opcode;
+	rxq->next_expected = dvq_cq_owner(&rxq->cq, rxq->cq.ci);
+}
+
 /*
  * Everything the call consumed goes back to the adapter. FAILED comes last: the
  * watchdog may then take the queue.
@@ -133,6 +148,7 @@ rx_end(struct mdv_rxq *rxq)
 {
 	dvq_rq_publish(&rxq->ring->rq);
 	dvq_cq_update_ci(&rxq->cq);
+	rx_set_next(rxq);
 	if (unlikely(rxq->dead)) {
 		rxq->dead = false;
 		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_FAILED);

@@ -11,7 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include "mlx4dv.h"
-#include "mlx4dv_rxtx.h"
+#include "mlx4dv_rx.h"
 
 /* ---- keys ---- */
 
@@ -26,6 +26,7 @@ rx_set_near(struct mdv_rxq *rxq, const struct mdv_mr_entry *mr)
 	uintptr_t offset = sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(rxq->mp);
 	uintptr_t size = rte_pktmbuf_data_room_size(rxq->mp);
 
+	rxq->near_chunks = 0;
 	rxq->near_lkey = mr->lkey;
 	rxq->near_offset = (uint32_t)offset;
 	if ((rxq->ol_flags & RTE_MBUF_F_EXTERNAL) != 0 || mr->end - mr->start < size) {
@@ -90,6 +91,35 @@ mdv_rx_attach_other(struct mdv_rxq *rxq, struct dvq_data_seg *seg, const struct 
 	return true;
 }
 
+struct near_check {
+	const struct mdv_mr_entry *mr;
+	uint32_t inside;
+};
+
+static void
+near_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *chunk, unsigned int index)
+{
+	struct near_check *check = arg;
+	uintptr_t start = (uintptr_t)chunk->addr;
+
+	(void)mp;
+	(void)index;
+	if (start >= check->mr->start && start + chunk->len <= check->mr->end)
+		check->inside++;
+}
+
+/* Then nothing needs to be looked at while the pool has no more chunks than now. */
+static void
+rx_check_chunks(struct mdv_rxq *rxq)
+{
+	struct near_check check = { .mr = &rxq->mr[0] };
+
+	if (rxq->near_first == UINTPTR_MAX)
+		return;
+	rte_mempool_mem_iter(rxq->mp, near_chunk, &check);
+	rxq->near_chunks = check.inside == rxq->mp->nb_mem_chunks ? check.inside : 0;
+}
+
 /* ---- rings ---- */
 
 static int
@@ -131,6 +161,7 @@ rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		if (s == nb_segs - 1 && nb_segs < rq->max_sge)
 			dvq_rq_terminate(seg + 1);
 	}
+	rx_check_chunks(rxq);
 	return 0;
 }
 
@@ -144,6 +175,7 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		return ret;
 	rxq->last_error.ended = false;
 	ring->wqn = ring->wq->wq_num;
+	rx_set_next(rxq);
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;
 	mdv_rx_recycle_none(rxq);
@@ -188,4 +220,5 @@ mdv_rx_discard(struct mdv_rxq *rxq, uint64_t *packets)
 			rxq->stats.errors++;
 	}
 	dvq_cq_update_ci(&rxq->cq);
+	rx_set_next(rxq);
 }

@@ -15,14 +15,14 @@
 /* Fresh mbufs of a call, taken from the end. */
 struct rx_stock {
 	uint32_t n;
-	struct rte_mbuf *m[RX_CHUNK + MDV_RX_MAX_SGE];
+	struct rte_mbuf *m[4 * RX_CHUNK];
 };
 
 /* Have @want mbufs at least, @more when the pool has them. */
 static __rte_noinline bool
 rx_stock_fill(struct mdv_rxq *rxq, struct rx_stock *stock, uint32_t want, uint32_t more)
 {
-	uint32_t n = RTE_MAX(want, more) - stock->n;
+	uint32_t n = RTE_MIN(RTE_MAX(want, more), RTE_DIM(stock->m)) - stock->n;
 
 	if (unlikely(rte_mempool_get_bulk(rxq->mp, (void **)&stock->m[stock->n], n) != 0)) {
 		n = want - stock->n;
@@ -38,22 +38,17 @@ rx_stock_fill(struct mdv_rxq *rxq, struct rx_stock *stock, uint32_t want, uint32
  * buffers of the WQE were not touched and are posted again as they are.
  */
 static inline uint32_t
-rx_segments(const struct mdv_rxq *rxq, const struct dvq_data_seg *seg, uint32_t len)
+rx_segments(const struct mdv_rxq *rxq, const struct rx_mbuf *with, uint32_t len)
 {
-	uint32_t max = 1u << rxq->sges_n;
-	uint32_t i, room;
+	uint32_t max = 1u << rxq->sges_n, n = 1;
+	int32_t rest;
 
-	if (likely(len - 1 < rxq->room))
-		return 1;
 	if (unlikely(len - 1 >= UINT16_MAX))
 		return 0;
-	for (i = 0; i < max; i++) {
-		room = be32toh(seg[i].byte_count);
-		if (len <= room)
-			return i + 1;
-		len -= room;
-	}
-	return 0;
+	/* Only the first segment has headroom. */
+	for (rest = (int32_t)(len - rxq->room); rest > 0; rest -= (int32_t)with->room)
+		n++;
+	return n <= max ? n : 0;
 }
 
 /* Post fresh buffers in the first @n segments of a WQE: all of them or none. */
@@ -78,24 +73,63 @@ rx_attach_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **e
 	return false;
 }
 
-/* Segments behind the first: the rest of a frame. */
+/*
+ * The segments of a frame take their lengths and hang together; their places in the
+ * WQE go to the fresh ones, all of which are of the region last used. The first is
+ * filled in by the caller.
+ */
 static inline void
-rx_fill_rest(const struct rx_mbuf *with, const struct dvq_data_seg *seg, struct rte_mbuf **elts,
-	     uint32_t n, uint32_t rest)
+rx_swap_segments(const struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg *seg,
+		 struct rte_mbuf **elts, struct rte_mbuf *const *fresh, uint32_t n, uint32_t len)
 {
-	struct rte_mbuf *m;
-	uint32_t s, room;
+	uintptr_t offset = rxq->near_offset + mdv_rx_headroom(rxq);
+	uint32_t lkey = rxq->near_lkey, room = rxq->room;
+	struct rte_mbuf *m = elts[0];
 
-	for (s = 1; s < n; s++) {
-		room = be32toh(seg[s].byte_count);
-		m = elts[s];
-		rx_rearm(m, with->rearm);
-		m->data_off = 0;
+	for (;;) {
+		struct rte_mbuf *next;
+
+		*elts = *fresh;
+		seg->lkey = lkey;
+		seg->addr = htobe64((uintptr_t)*fresh + offset);
+		if (--n == 0)
+			break;
+		len -= room;
+		room = with->room;
+		offset = rxq->near_offset;
+		elts++;
+		fresh++;
+		seg++;
+		next = *elts;
+		m->next = next;
+		m = next;
+		rx_rearm(m, with->rearm_rest);
 		m->ol_flags = with->ol_flags;
-		m->data_len = (uint16_t)RTE_MIN(rest, room);
-		rest -= m->data_len;
+		m->data_len = (uint16_t)RTE_MIN(len, room);
+	}
+}
+
+/* The same for any fresh mbufs; false when one of them cannot be posted: nothing was done. */
+static __rte_noinline bool
+rx_swap_far(struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg *seg,
+	    struct rte_mbuf **elts, struct rte_mbuf **fresh, uint32_t n, uint32_t len)
+{
+	uint32_t s;
+
+	if (!rx_attach_all(rxq, seg, elts, fresh, n))
+		return false;
+	len -= RTE_MIN(len, rxq->room);
+	for (s = 1; s < n; s++) {
+		struct rte_mbuf *m = elts[s];
+
+		rx_rearm(m, with->rearm_rest);
+		m->ol_flags = with->ol_flags;
+		m->data_len = (uint16_t)RTE_MIN(len, with->room);
+		len -= m->data_len;
 		elts[s - 1]->next = m;
 	}
+	memcpy(elts, fresh, n * sizeof(elts[0]));
+	return true;
 }
 
 /* One CQE; @left more are ready. Returns the packet, or NULL. */
@@ -113,33 +147,33 @@ rx_one_scattered(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct d
 	uint32_t n, first;
 
 	rx_repost(&ring->rq, 1);
-	n = likely(!dvq_cqe_is_error(cqe)) ? rx_segments(rxq, wqe, len) : 0;
+	n = likely(!dvq_cqe_is_error(cqe)) ? rx_segments(rxq, with, len) : 0;
 	if (unlikely(n == 0)) {
 		mdv_rx_count_error(rxq, cqe);
 		return NULL;
 	}
-	if (unlikely(mdv_rx_filtered(rxq, cqe, (const uint8_t *)elts[0]->buf_addr +
+	if (unlikely(rxq->vlan_ids != NULL && mdv_rx_filtered(rxq, cqe, (const uint8_t *)elts[0]->buf_addr +
 				     mdv_rx_headroom(rxq))))
 		return NULL;
-	if (unlikely(stock->n < n && !rx_stock_fill(rxq, stock, n, left + 1))) {
+	if (unlikely(stock->n < n && !rx_stock_fill(rxq, stock, n, (left + 1) * n))) {
 		rxq->stats.nombuf++;
 		return NULL;
 	}
 	fresh = &stock->m[stock->n - n];
-	if (unlikely(!rx_attach_all(rxq, wqe, elts, fresh, n))) {
+	m = elts[0];
+	if (likely(rxq->near_chunks == rxq->mp->nb_mem_chunks)) {
+		rx_swap_segments(rxq, with, wqe, elts, fresh, n, len);
+	} else if (unlikely(!rx_swap_far(rxq, with, wqe, elts, fresh, n, len))) {
 		rxq->stats.nombuf++;
 		return NULL;
 	}
 	stock->n -= n;
-	m = elts[0];
 	first = RTE_MIN(len, rxq->room);
-	rx_fill_mbuf(rxq, with, cqe, m, len, first, RX_FULL);
-	if (n > 1) {
-		m->nb_segs = (uint16_t)n;
-		rx_fill_rest(with, wqe, elts, n, len - first);
-	}
-	for (first = 0; first < n; first++)
-		elts[first] = fresh[first];
+	rx_fill_mbuf(rxq, with, cqe, m, len, first, RX_OFFLOADS);
+	m->nb_segs = (uint16_t)n;
+	if (unlikely(rxq->timestamp_flag != 0 ||
+		     (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0))
+		m->ol_flags |= mdv_rx_extras(rxq, cqe, m);
 	rxq->stats.packets++;
 	rxq->stats.bytes += len;
 	return m;

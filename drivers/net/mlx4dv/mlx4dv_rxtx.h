@@ -31,7 +31,8 @@ struct mdv_priv;
 /* Of UDP tunnels, as mlx4_en has it: nothing says that GRE would do. */
 #define MDV_TX_TUNNEL_TSO_OFFLOADS RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO
 #define MDV_TX_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_TCP_TSO | MDV_TX_TUNNEL_TSO_OFFLOADS)
-#define MDV_MR_CACHE 8       /* regions that a queue remembers */
+#define MDV_MR_CACHE 8       /* regions that a queue remembers, the latest first */
+#define MDV_MR_POOLS 256     /* and one of each pool, where no two fall on one another */
 
 /*
  * Life of a queue as the bursts and the control code pass it to each other.
@@ -105,6 +106,8 @@ struct mdv_rx_recycle {
 
 struct mdv_rxq {
 	/* Read in every burst. */
+	const volatile uint8_t *next_owner; /* of the next CQE; by rx_set_next() */
+	uint8_t next_expected;    /* what it holds once the CQE is written, in its top bit */
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	struct mdv_rx_ring *rings;
@@ -115,6 +118,7 @@ struct mdv_rxq {
 	uintptr_t near_span;      /* region last used */
 	uint32_t near_lkey;
 	uint32_t near_offset;     /* from such an mbuf to its buffer */
+	uint32_t near_chunks;     /* of mp, when all of its chunks are in the region; else 0 */
 	uint32_t room;            /* bytes of a first segment */
 	uint16_t port_id;
 	uint16_t nb_rings;
@@ -193,6 +197,7 @@ struct mdv_txq {
 	uint64_t vlan_flag;       /* RTE_MBUF_F_TX_VLAN, or 0: nothing is inserted */
 	uint64_t tso_flag;        /* RTE_MBUF_F_TX_TCP_SEG, or 0 */
 	struct mdv_txq_stats stats;
+	struct mdv_mr_entry mr_of_pool[MDV_MR_POOLS]; /* by mdv_tx_pool_slot() */
 
 	/*
 	 * Completion side. The CQ needs sq.bb_cnt entries: when the queue fails,
@@ -214,7 +219,11 @@ struct mdv_txq {
 };
 
 /* mlx4dv_rx.c */
-uint16_t mdv_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+typedef uint16_t mdv_rx_burst_t(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* The burst of all queues, by what the CPU and EAL's limit of vectors allow; in each process. */
+mdv_rx_burst_t *mdv_rx_choose(void);
+/* How a queue receives, for people. */
+const char *mdv_rx_way_name(const struct mdv_rxq *rxq);
 /* How the queue receives, by its offloads and segments; also while it is polled. */
 void mdv_rx_select(struct mdv_rxq *rxq);
 /* mlx4dv_rx_scatter.c */
@@ -296,6 +305,8 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+/* The regions that a queue remembers may be gone. */
+void mdv_tx_forget_keys(struct mdv_txq *txq);
 /* mlx4dv_tx_prepare.c */
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 /* What the queue does to packets, by its offloads and the MTU; before it runs. */

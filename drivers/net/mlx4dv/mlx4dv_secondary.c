@@ -28,7 +28,7 @@ mdv_secondary_bursts(struct rte_eth_dev *dev, bool started)
 	if (!started) {
 		mdv_burst_dummy(dev);
 	} else {
-		dev->rx_pkt_burst = mdv_rx_burst;
+		dev->rx_pkt_burst = mdv_rx_choose();
 		dev->tx_pkt_burst = mdv_tx_burst;
 		dev->tx_pkt_prepare = mdv_tx_prepare;
 		/* Not known yet where the port was attached before it was configured. */

@@ -175,8 +175,7 @@ mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burs
 
 	if (rxq == NULL)
 		return -EINVAL;
-	snprintf(mode->info, sizeof(mode->info), "%s", rxq->split != NULL ? "Scalar Split" :
-		 rxq->sges_n != 0 ? "Scalar Scattered" : "Scalar");
+	snprintf(mode->info, sizeof(mode->info), "%s", mdv_rx_way_name(rxq));
 	return 0;
 }
 

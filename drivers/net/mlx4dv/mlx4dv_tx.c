@@ -16,8 +16,8 @@
 /* ---- memory keys ---- */
 
 /* Look in the rest of the cache, then ask. What is found moves to the front. */
-uint32_t
-mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, uintptr_t end)
+static uint32_t
+tx_lkey_search(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, uintptr_t end)
 {
 	struct mdv_mr_entry found;
 	unsigned int i;
@@ -33,6 +33,28 @@ mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t sta
 	return found.lkey;
 }
 
+/* Where many pools take turns, each finds its own region at once. */
+uint32_t
+mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start, uintptr_t end)
+{
+	struct mdv_mr_entry *of_pool = &txq->mr_of_pool[mdv_tx_pool_slot(seg->pool)];
+	uint32_t lkey;
+
+	if (likely(start >= of_pool->start && end <= of_pool->end))
+		return of_pool->lkey;
+	lkey = tx_lkey_search(txq, seg, start, end);
+	if (lkey != MDV_LKEY_NONE)
+		*of_pool = txq->mr[0];
+	return lkey;
+}
+
+void
+mdv_tx_forget_keys(struct mdv_txq *txq)
+{
+	memset(txq->mr, 0, sizeof(txq->mr));
+	memset(txq->mr_of_pool, 0, sizeof(txq->mr_of_pool));
+}
+
 /* A region went away: what the queue remembers may be it. */
 static inline void
 tx_check_generation(struct mdv_txq *txq)
@@ -41,7 +63,7 @@ tx_check_generation(struct mdv_txq *txq)
 
 	if (likely(now == txq->mr_generation))
 		return;
-	memset(txq->mr, 0, sizeof(txq->mr));
+	mdv_tx_forget_keys(txq);
 	txq->mr_generation = now;
 }
 
@@ -136,19 +158,18 @@ tx_append_chain(struct mdv_txq *txq, struct dvq_wqe *wqe, struct dvq_data_seg **
 }
 
 /* A chain that fits one block, for which there is room. */
-static __rte_noinline uint32_t
-tx_short_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
+static inline uint32_t
+tx_short_chain(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *m, uint32_t flags,
+	       const bool full)
 {
-	struct dvq_sq sq = txq->sq;
-	struct dvq_data_seg *first = dvq_sq_block_segs(&sq);
+	struct dvq_data_seg *first = dvq_sq_block_segs(sq);
 	struct dvq_data_seg *end = first;
 	uint32_t len = tx_append_chain(txq, NULL, &end, m);
 
 	if (unlikely(len == TX_DROPPED))
 		return TX_DROPPED;
-	tx_post(txq, &sq, NULL, (uint32_t)(end - first), m, flags, txq->full);
-	txq->sq.pi = sq.pi;
-	txq->mixed = sq.pi;
+	tx_post(txq, sq, NULL, (uint32_t)(end - first), m, flags, full);
+	txq->mixed = sq->pi;
 	return len;
 }
 
@@ -184,6 +205,166 @@ tx_long_chain(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 	txq->sq.pi = sq.pi;
 	txq->mixed = sq.pi;
 	return len;
+}
+
+/* ---- the packets that most are ---- */
+
+#define CSUM_SHIFT 52        /* of RTE_MBUF_F_TX_L4_MASK, with the bit of IP_CKSUM above it */
+#define CTRL_BE(owner, flags) { { RTE_BE32(DVQ_OP_SEND | (owner)), RTE_BE32(2), \
+	RTE_BE32(DVQ_CTRL_SE | (flags)), 0 } }
+#define CTRL_L4(owner, ip) CTRL_BE(owner, ip), CTRL_BE(owner, DVQ_CTRL_L4_CSUM | (ip)), \
+	CTRL_BE(owner, DVQ_CTRL_L4_CSUM | (ip)), CTRL_BE(owner, DVQ_CTRL_L4_CSUM | (ip))
+#define CTRL_PASS(owner) { CTRL_L4(owner, 0), CTRL_L4(owner, DVQ_CTRL_IP_CSUM) }
+
+static_assert(RTE_MBUF_F_TX_L4_MASK >> CSUM_SHIFT == 3 &&
+	      RTE_MBUF_F_TX_IP_CKSUM >> CSUM_SHIFT == 4, "CSUM_SHIFT");
+
+/* Control segments of a WQE with one data segment: by pass, then by checksum flags. */
+static const struct dvq_ctrl_be tx_ctrls[2][8] = { CTRL_PASS(0), CTRL_PASS(DVQ_CTRL_OWNER) };
+
+static inline unsigned int
+tx_csum_index(uint64_t ol)
+{
+	return (unsigned int)(ol >> CSUM_SHIFT) & 7;
+}
+
+/* What the loops over packets hold in registers. */
+struct tx_near {
+	uintptr_t start, span;
+	uint32_t lkey;
+	uint32_t len_range;
+	uint64_t other;           /* flags of what the loops do not do */
+};
+
+static inline void
+tx_near_init(struct tx_near *near, const struct mdv_txq *txq)
+{
+	near->start = txq->mr[0].start;
+	near->span = txq->mr[0].end - txq->mr[0].start;
+	near->lkey = txq->mr[0].lkey;
+	near->len_range = txq->len_range;
+	near->other = RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM |
+		txq->vlan_flag | txq->tso_flag;
+}
+
+/* The key of a segment, if it is of the region last used or known by its pool. */
+static __rte_always_inline bool
+tx_key(const struct mdv_txq *txq, const struct tx_near *near, const struct rte_mbuf *seg,
+       uintptr_t data, uint32_t len, uint32_t *lkey)
+{
+	const struct mdv_mr_entry *mr;
+
+	*lkey = near->lkey;
+	if (likely(data - near->start <= near->span - len && len <= near->span))
+		return true;
+	mr = &txq->mr_of_pool[mdv_tx_pool_slot(seg->pool)];
+	*lkey = mr->lkey;
+	return data >= mr->start && data + len <= mr->end;
+}
+
+/* Which control segments a packet with these flags may have; NULL: none of them. */
+static __rte_always_inline const struct dvq_ctrl_be *
+tx_ctrl_of(const struct dvq_ctrl_be *ctrls, const struct tx_near *near, uint64_t ol)
+{
+	if (likely((ol & (near->other | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)) == 0))
+		return ctrls;
+	return (ol & near->other) != 0 ? NULL : ctrls + tx_csum_index(ol);
+}
+
+/*
+ * Post packets of one segment whose WQEs need no CQE, at most @n and not beyond the
+ * ring's end. Stops at the first that needs more than that; returns how many.
+ */
+static __rte_always_inline uint32_t
+tx_plain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
+	     uint64_t *bytes)
+{
+	const struct dvq_ctrl_be *ctrls = tx_ctrls[(sq->pi & sq->bb_cnt) != 0];
+	struct rte_mbuf **elts = &txq->elts[sq->pi & (sq->bb_cnt - 1)];
+	uint8_t *block = dvq_sq_block(sq, sq->pi);
+	struct rte_mbuf *const *const first = pkts;
+	struct rte_mbuf *const *const end = pkts + n;
+	struct tx_near near;
+	uint64_t sum = 0;
+
+	tx_near_init(&near, txq);
+	for (; pkts != end; pkts++, elts++, block += DVQ_SQ_BB_SIZE) {
+		struct rte_mbuf *m = *pkts;
+		const struct dvq_ctrl_be *ctrl = tx_ctrl_of(ctrls, &near, m->ol_flags);
+		uintptr_t data = rte_pktmbuf_mtod(m, uintptr_t);
+		uint32_t len = m->data_len, lkey;
+
+		if (unlikely(m->nb_segs != 1 || len - MDV_TX_MIN_LEN > near.len_range ||
+			     ctrl == NULL || !tx_key(txq, &near, m, data, len, &lkey)))
+			break;
+		*elts = m;
+		dvq_seg_set((struct dvq_data_seg *)block + 1, data, lkey, len);
+		dvq_ctrl_store(block, ctrl);
+		sum += len;
+	}
+	sq->pi += (uint32_t)(pkts - first);
+	*bytes += sum;
+	return (uint32_t)(pkts - first);
+}
+
+/* The segments of a chain, as many as it claims and none of them empty. 0: not such a one. */
+static __rte_always_inline uint32_t
+tx_chain_segs(const struct mdv_txq *txq, const struct tx_near *near, struct dvq_data_seg *to,
+	      const struct rte_mbuf *seg, unsigned int nb_segs)
+{
+	uint32_t len = 0, lkey;
+
+	do {
+		uintptr_t data = rte_pktmbuf_mtod(seg, uintptr_t);
+
+		if (unlikely(seg->data_len == 0 ||
+			     !tx_key(txq, near, seg, data, seg->data_len, &lkey)))
+			return 0;
+		dvq_seg_set(to++, data, lkey, seg->data_len);
+		len += seg->data_len;
+		seg = seg->next;
+	} while (--nb_segs != 0 && seg != NULL);
+	return nb_segs == 0 && seg == NULL ? len : 0;
+}
+
+/* The same for chains whose WQEs take one block. */
+static __rte_always_inline uint32_t
+tx_chain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
+	     uint64_t *bytes)
+{
+	const struct dvq_ctrl_be *ctrls = tx_ctrls[(sq->pi & sq->bb_cnt) != 0];
+	struct rte_mbuf **elts = &txq->elts[sq->pi & (sq->bb_cnt - 1)];
+	uint8_t *block = dvq_sq_block(sq, sq->pi);
+	struct rte_mbuf *const *const first = pkts;
+	struct rte_mbuf *const *const end = pkts + n;
+	struct tx_near near;
+	uint64_t sum = 0;
+
+	tx_near_init(&near, txq);
+	for (; pkts != end; pkts++, elts++, block += DVQ_SQ_BB_SIZE) {
+		struct rte_mbuf *m = *pkts;
+		const struct dvq_ctrl_be *known = tx_ctrl_of(ctrls, &near, m->ol_flags);
+		unsigned int nb_segs = m->nb_segs;
+		struct dvq_ctrl_be ctrl;
+		uint32_t len;
+
+		if (unlikely(nb_segs - 2 > DVQ_SQ_BLOCK_SEGS - 2 || known == NULL))
+			break;
+		len = tx_chain_segs(txq, &near, (struct dvq_data_seg *)block + 1, m, nb_segs);
+		if (unlikely(len - MDV_TX_MIN_LEN > near.len_range))
+			break;
+		*elts = m;
+		ctrl = *known;
+		ctrl.word[1] = htobe32(1 + nb_segs);
+		dvq_ctrl_store(block, &ctrl);
+		sum += len;
+	}
+	if (pkts != first) {
+		sq->pi += (uint32_t)(pkts - first);
+		txq->mixed = sq->pi;
+	}
+	*bytes += sum;
+	return (uint32_t)(pkts - first);
 }
 
 /* ---- bursts ---- */
@@ -226,9 +407,20 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full
 	bool tso;
 
 	for (i = 0; i < n; i++) {
-		struct rte_mbuf *m = pkts[i];
+		struct rte_mbuf *m;
 		uint32_t flags = 0;
 
+		if (!(full && txq->loopback)) {
+			uint32_t run = sq.bb_cnt - (sq.pi & (sq.bb_cnt - 1));
+
+			run = RTE_MIN(run, RTE_MIN(signal, n) - i);
+			i += likely(pkts[i]->nb_segs == 1) ?
+				tx_plain_run(txq, &sq, &pkts[i], run, &bytes) :
+				tx_chain_run(txq, &sq, &pkts[i], run, &bytes);
+			if (i == n)
+				break;
+		}
+		m = pkts[i];
 		if (unlikely(i == signal)) {
 			flags = DVQ_CTRL_CQE;
 			signal += TX_SIGNAL_EVERY;
@@ -239,9 +431,7 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full
 		if (likely(m->nb_segs == 1 && !tso)) {
 			len = tx_one(txq, &sq, m, flags, full);
 		} else if (likely(m->nb_segs <= DVQ_SQ_BLOCK_SEGS && !tso)) {
-			txq->sq.pi = sq.pi;
-			len = tx_short_chain(txq, m, flags);
-			sq.pi = txq->sq.pi;
+			len = tx_short_chain(txq, &sq, m, flags, full);
 		} else {
 			txq->sq.pi = sq.pi;
 			len = tso ? mdv_tx_tso(txq, m, flags) : tx_long_chain(txq, m, flags);
@@ -289,19 +479,12 @@ tx_send_full(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
 	return tx_send(txq, pkts, n, true);
 }
 
-uint16_t
-mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+/* With all completions taken. */
+static inline uint16_t
+tx_burst_on(struct mdv_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct mdv_txq *txq = queue;
-	uint32_t room;
+	uint32_t room = n != 0 ? tx_room(txq, n) : 0;
 
-	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING))
-		return 0;
-	/* Completed packets are left over where the application frees so many at a time. */
-	if ((dvq_cq_peek(&txq->cq, 0) != NULL || txq->freed != txq->sq.ci) &&
-	    unlikely(!mdv_tx_reap_all(txq)))
-		return 0;
-	room = tx_room(txq, n);
 	if (unlikely(room == 0)) {
 		if (mdv_tx_signal_rest(txq))
 			mdv_tx_ring(txq);
@@ -311,6 +494,26 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	if (unlikely(txq->full))
 		return tx_send_full(txq, pkts, room);
 	return tx_send_plain(txq, pkts, room);
+}
+
+static __rte_noinline uint16_t
+tx_burst_reaped(struct mdv_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return likely(mdv_tx_reap_all(txq)) ? tx_burst_on(txq, pkts, n) : 0;
+}
+
+/* A burst of nothing takes completions all the same. */
+uint16_t
+mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mdv_txq *txq = queue;
+
+	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING))
+		return 0;
+	/* Completed packets are left over where the application frees so many at a time. */
+	if (dvq_cq_peek(&txq->cq, 0) != NULL || txq->freed != txq->sq.ci)
+		return tx_burst_reaped(txq, pkts, n);
+	return tx_burst_on(txq, pkts, n);
 }
 
 static void

@@ -10,6 +10,15 @@
 #define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | \
 	RTE_MBUF_F_TX_OUTER_IP_CKSUM)
 
+/* Multiplied, as pools lie at round addresses. */
+static inline unsigned int
+mdv_tx_pool_slot(const struct rte_mempool *mp)
+{
+	return (unsigned int)(((uintptr_t)mp * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+}
+
+static_assert(MDV_MR_POOLS == 1 << (64 - 56), "the slots of mdv_tx_pool_slot()");
+
 /* mlx4dv_tx.c: the key of memory that is not of the region last used */
 uint32_t mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start,
 	uintptr_t end);
