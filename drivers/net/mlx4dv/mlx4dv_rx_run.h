@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#ifndef MLX4DV_RX_RUN_H_
+#define MLX4DV_RX_RUN_H_
+
 /*
  * The receive burst of queues whose WQEs have one segment. Each file that includes
  * it compiles the burst for what its instruction set can do: RX_GROUPS(), if it is
@@ -162,3 +165,5 @@ rx_receive_full(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	return rx_receive(rxq, pkts, n, RX_FULL);
 }
+
+#endif /* MLX4DV_RX_RUN_H_ */

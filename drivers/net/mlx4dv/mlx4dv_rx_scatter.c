@@ -152,7 +152,8 @@ rx_one_scattered(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct d
 		mdv_rx_count_error(rxq, cqe);
 		return NULL;
 	}
-	if (unlikely(rxq->vlan_ids != NULL && mdv_rx_filtered(rxq, cqe, (const uint8_t *)elts[0]->buf_addr +
+	if (unlikely(rxq->vlan_ids != NULL &&
+		     mdv_rx_filtered(rxq, cqe, (const uint8_t *)elts[0]->buf_addr +
 				     mdv_rx_headroom(rxq))))
 		return NULL;
 	if (unlikely(stock->n < n && !rx_stock_fill(rxq, stock, n, (left + 1) * n))) {

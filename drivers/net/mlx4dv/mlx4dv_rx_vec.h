@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#ifndef MLX4DV_RX_VEC_H_
+#define MLX4DV_RX_VEC_H_
+
 /*
  * Four packets at a time, in vectors of the compiler: what these become depends on
  * the instruction set that the including file is compiled for. Does what rx_run()
@@ -333,3 +336,5 @@ rx_groups(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, 
 }
 
 #define RX_GROUPS rx_groups
+
+#endif /* MLX4DV_RX_VEC_H_ */

@@ -367,6 +367,18 @@ tx_chain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkt
 	return (uint32_t)(pkts - first);
 }
 
+/* Either, by what the first packet is; up to the ring's end. */
+static __rte_always_inline uint32_t
+tx_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
+       uint64_t *bytes)
+{
+	uint32_t rest = sq->bb_cnt - (sq->pi & (sq->bb_cnt - 1));
+
+	n = RTE_MIN(n, rest);
+	return likely(pkts[0]->nb_segs == 1) ? tx_plain_run(txq, sq, pkts, n, bytes) :
+		tx_chain_run(txq, sq, pkts, n, bytes);
+}
+
 /* ---- bursts ---- */
 
 /* Packets that can be tried: each takes a block at least. */
@@ -401,9 +413,8 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full
 	bool last_too = !mdv_tx_expects_cqe(txq);
 	uint32_t signal = tx_first_signal(txq, n);
 	struct dvq_sq sq = txq->sq;
-	uint32_t dropped = 0;
+	uint32_t dropped = 0, i, len, room;
 	uint64_t bytes = 0;
-	uint32_t i, len, room;
 	bool tso;
 
 	for (i = 0; i < n; i++) {
@@ -411,12 +422,7 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n, const bool full
 		uint32_t flags = 0;
 
 		if (!(full && txq->loopback)) {
-			uint32_t run = sq.bb_cnt - (sq.pi & (sq.bb_cnt - 1));
-
-			run = RTE_MIN(run, RTE_MIN(signal, n) - i);
-			i += likely(pkts[i]->nb_segs == 1) ?
-				tx_plain_run(txq, &sq, &pkts[i], run, &bytes) :
-				tx_chain_run(txq, &sq, &pkts[i], run, &bytes);
+			i += tx_run(txq, &sq, &pkts[i], RTE_MIN(signal, n) - i, &bytes);
 			if (i == n)
 				break;
 		}

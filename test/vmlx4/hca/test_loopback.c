@@ -217,7 +217,7 @@ test_with_offloads(void **state)
 	memset(l.tx->card.arena + 40, 0xaa, 2);
 	card_post(l.tx->qp, 0, 0x3e, l.tx->card.arena, sizeof(frame_udp4));
 	memcpy(stride(l.tx, 0) + 8, OWN, 2);
-	memcpy(stride(l.tx, 0) + 12, OWN + 2, 4);
+	memcpy(stride(l.tx, 0) + 12, &OWN[2], 4);
 	card_ring(&l.tx->card, l.tx->qp);
 	expect(&l, 1, 0);
 	assert_memory_equal(l.tx->card.arena + 0x8000, frame_udp4, sizeof(frame_udp4));

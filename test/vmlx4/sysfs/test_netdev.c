@@ -310,10 +310,11 @@ sum(const uint8_t *bytes, unsigned int first, unsigned int last)
 static void
 plug(void **state)
 {
-	struct {
+	union {
 		struct ethtool_eeprom request;
-		uint8_t data[512];
+		uint8_t all[sizeof(struct ethtool_eeprom) + 512];
 	} eeprom = { .request = { .cmd = ETHTOOL_GMODULEEEPROM } };
+	const uint8_t *data = eeprom.all + sizeof(struct ethtool_eeprom);
 	struct ethtool_modinfo module = { .cmd = ETHTOOL_GMODULEINFO };
 
 	(void)state;
@@ -323,9 +324,9 @@ plug(void **state)
 	assert_int_equal(ethtool(&eeprom), -EINVAL);
 	eeprom.request.len = 256;
 	assert_int_equal(ethtool(&eeprom), 0);
-	assert_int_equal(eeprom.data[0], 0x0d);
-	assert_int_equal(sum(eeprom.data, 128, 190), eeprom.data[191]);
-	assert_int_equal(sum(eeprom.data, 192, 222), eeprom.data[223]);
+	assert_int_equal(data[0], 0x0d);
+	assert_int_equal(sum(data, 128, 190), data[191]);
+	assert_int_equal(sum(data, 192, 222), data[223]);
 	eeprom.request.offset = 1;
 	assert_int_equal(ethtool(&eeprom), -EINVAL);
 	eeprom.request.offset = UINT32_MAX;
@@ -336,9 +337,9 @@ plug(void **state)
 	assert_int_equal(ethtool(&module), 0);
 	assert_int_equal(module.type, ETH_MODULE_SFF_8472);
 	assert_int_equal(ethtool(&eeprom), 0);
-	assert_int_equal(eeprom.data[0], 0x03);
-	assert_int_equal(sum(eeprom.data, 0, 62), eeprom.data[63]);
-	assert_int_equal(sum(eeprom.data, 64, 94), eeprom.data[95]);
+	assert_int_equal(data[0], 0x03);
+	assert_int_equal(sum(data, 0, 62), data[63]);
+	assert_int_equal(sum(data, 64, 94), data[95]);
 	mock_adapter.options.module = VMLX4_MODULE_NONE;
 	assert_int_equal(ethtool(&module), -EIO);
 	assert_int_equal(ethtool(&eeprom), -EIO);
