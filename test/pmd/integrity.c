@@ -241,6 +241,8 @@ static void
 bring_up(struct run *run)
 {
 	static const uint16_t rooms[POOLS] = { 1000, 1024, 2048, 4096, 9216 };
+	/* 256 frames each: a descriptor is a buffer, and a frame takes 16, 8, 4, 1. */
+	static const uint16_t descriptors[QUEUES] = { 4096, 2048, 1024, 256 };
 	struct port_conf conf = port_conf(NULL);
 	unsigned int i;
 
@@ -263,7 +265,7 @@ bring_up(struct run *run)
 	port_configure(run->rx, &conf);
 	/* Each receive queue of its own buffer size. */
 	for (i = 0; i < QUEUES; i++)
-		CHECK_OK(rte_eth_rx_queue_setup(run->rx, i, conf.rxd, SOCKET_ID_ANY, NULL,
+		CHECK_OK(rte_eth_rx_queue_setup(run->rx, i, descriptors[i], SOCKET_ID_ANY, NULL,
 			run->pools[1 + i]));
 	port_start(run->tx, &conf);
 	port_start(run->rx, &conf);
