@@ -491,6 +491,8 @@ int mdv_link_set_down(struct rte_eth_dev *dev);
 /* mlx4dv_watchdog.c */
 void mdv_watchdog_start(struct mdv_priv *priv);
 void mdv_watchdog_stop(struct mdv_priv *priv);
+/* Note what ended queues that it has not looked at yet. */
+void mdv_watchdog_note(struct mdv_priv *priv);
 
 /* mlx4dv_stats.c */
 int mdv_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MDV_STATS_QUEUES_ARG);

@@ -90,6 +90,7 @@ mdv_gone_fatal(struct mdv_priv *priv)
 		return;
 	MDV_PLOG(priv, ERR, "%s is gone, removed or after a fatal error (see dmesg): close the "
 		 "port, or reset it (rte_eth_dev_reset) when the device is back", priv->ibname);
+	mdv_watchdog_note(priv);
 	mdv_error_note(priv, &(struct mdv_error_entry){ .cause = MDV_ERROR_DEVICE_FATAL });
 	mdv_gone(priv);
 	/* Who did not ask for removals is told of it as something that a reset cures. */

@@ -94,6 +94,31 @@ recover_tx(struct mdv_priv *priv, struct mdv_txq *txq)
 	return settle(priv, &entry, &txq->last_error, &txq->stats.recoveries, &txq->stuck, ret);
 }
 
+/* A device may die before the watchdog came to see what ended a queue. */
+void
+mdv_watchdog_note(struct mdv_priv *priv)
+{
+	struct rte_eth_dev_data *data = priv->data;
+	struct mdv_error_entry entry = { .queue = MDV_ERROR_RX_QUEUE };
+	uint16_t i;
+
+	for (i = 0; i < data->nb_rx_queues; i++) {
+		struct mdv_rxq *rxq = data->rx_queues[i];
+
+		entry.idx = i;
+		if (rxq != NULL && MDV_LOAD_ACQUIRE(&rxq->state) == MDV_QUEUE_FAILED)
+			note_failure(priv, &entry, &rxq->last_error);
+	}
+	entry.queue = MDV_ERROR_TX_QUEUE;
+	for (i = 0; i < data->nb_tx_queues; i++) {
+		struct mdv_txq *txq = data->tx_queues[i];
+
+		entry.idx = i;
+		if (txq != NULL && MDV_LOAD_ACQUIRE(&txq->state) == MDV_QUEUE_FAILED)
+			note_failure(priv, &entry, &txq->last_error);
+	}
+}
+
 static void
 watchdog(void *arg)
 {
