@@ -9,7 +9,8 @@ import pytest
 from mlx4dvlib import build
 
 PROGRAM = build.build_dir() / "test" / "pmd" / "mdv-test"
-CASES = ["plain", "keep_crc", "offloads", "hash_alone", "vlan", "qinq", "three_queues"]
+CASES = ["plain", "keep_crc", "offloads", "hash_alone", "vlan", "qinq", "three_queues",
+         "pool_in_pieces"]
 
 if not PROGRAM.exists():
     pytest.skip("the driver is not part of this build", allow_module_level=True)

@@ -108,6 +108,16 @@ void pool_adopt(struct rte_mempool *pool);
 /* Check that the pool is whole and free it now. */
 void pool_release(struct rte_mempool *pool);
 
+#define POOL_CHUNK (256u << 10) /* 64 mbufs */
+/*
+ * A pool of mbufs of 2048 bytes in chunks of private memory with unmapped gaps in
+ * between, so that no single region can cover it.
+ */
+struct rte_mempool *pool_in_chunks(const char *name, unsigned int chunks);
+/* The same in an area that stays the caller's. */
+uint8_t *area_reserve(unsigned int chunks);
+struct rte_mempool *pool_over_area(const char *name, uint8_t *area, unsigned int chunks);
+
 /* ---- ports: 0 and 1 here are the verbs ports 1 and 2 ---- */
 
 struct port_conf {

@@ -8,7 +8,6 @@
 #include "harness.h"
 
 #define POOLS 20
-#define CHUNK (256u << 10)
 
 static void
 send_from(uint16_t port, uint16_t queue, struct rte_mempool *pool, uint64_t seed)
@@ -21,54 +20,6 @@ send_from(uint16_t port, uint16_t queue, struct rte_mempool *pool, uint64_t seed
 	m = mbuf_frame(pool, frame, sizeof(frame));
 	tx_all(port, queue, &m, 1);
 	check_capture(port, index, frame, sizeof(frame));
-}
-
-/*
- * A pool whose mbufs lie in chunks of private memory with unmapped gaps in
- * between, so that no single region can cover it.
- */
-static struct rte_mempool *
-pool_over(const char *name, uint8_t *area, unsigned int chunks)
-{
-	static const struct rte_pktmbuf_pool_private priv = {
-		.mbuf_data_room_size = 2048 + RTE_PKTMBUF_HEADROOM,
-	};
-	size_t element = sizeof(struct rte_mbuf) + priv.mbuf_data_room_size;
-	/* Without hugepages no object crosses a page. */
-	unsigned int each = CHUNK / 4096, i;
-	struct rte_mempool *pool;
-
-	pool = rte_mempool_create_empty(name, each * chunks, element, 0, sizeof(priv),
-		SOCKET_ID_ANY, 0);
-	CHECK(pool != NULL);
-	rte_pktmbuf_pool_init(pool, (void *)(uintptr_t)&priv);
-	for (i = 0; i < chunks && pool->populated_size < pool->size; i++) {
-		uint8_t *chunk = area + 2u * CHUNK * i;
-
-		CHECK(mprotect(chunk, CHUNK, PROT_READ | PROT_WRITE) == 0);
-		CHECK(rte_mempool_populate_iova(pool, (char *)chunk, (uintptr_t)chunk, CHUNK,
-			NULL, NULL) > 0);
-	}
-	CHECK_EQ(pool->populated_size, pool->size);
-	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
-	pool_adopt(pool);
-	return pool;
-}
-
-static uint8_t *
-reserve(unsigned int chunks)
-{
-	void *area = mmap(NULL, 2u * CHUNK * chunks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		0);
-
-	CHECK(area != MAP_FAILED);
-	return area;
-}
-
-static struct rte_mempool *
-scattered_pool(const char *name, unsigned int chunks)
-{
-	return pool_over(name, reserve(chunks), chunks);
 }
 
 static void
@@ -102,7 +53,7 @@ make_scattered(unsigned int index)
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	snprintf(name, sizeof(name), "scattered%u", index);
-	return scattered_pool(name, 1 + index % 3);
+	return pool_in_chunks(name, 1 + index % 3);
 }
 
 TEST(mr_twenty_pools_on_one_queue)
@@ -117,7 +68,7 @@ TEST(mr_twenty_pools_of_foreign_memory_on_one_queue)
 
 TEST(mr_pool_in_chunks_with_gaps)
 {
-	struct rte_mempool *pool = scattered_pool("chunks", 8);
+	struct rte_mempool *pool = pool_in_chunks("chunks", 8);
 	struct port_conf conf = port_conf(pool);
 	struct rte_mbuf *pkts[1024], *m;
 	uint8_t frame[1400];
@@ -190,17 +141,17 @@ TEST(mr_pool_freed_and_another_in_its_place)
 	struct port_conf conf = port_conf(pool_create(1024, 2048));
 	uint16_t port = port_up(0, &conf);
 	struct rte_mempool *pool;
-	uint8_t *area = reserve(2);
+	uint8_t *area = area_reserve(2);
 	unsigned int round, i;
 
 	capture_start(port);
 	for (round = 0; round < 8; round++) {
-		pool = pool_over("replaced", area, 2);
+		pool = pool_over_area("replaced", area, 2);
 		for (i = 0; i < 50; i++)
 			send_from(port, 0, pool, 100 * round + i);
 		CHECK(rte_eth_tx_done_cleanup(port, 0, 0) >= 0);
 		pool_release(pool);
-		CHECK(mmap(area, 4u * CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		CHECK(mmap(area, 4u * POOL_CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 			-1, 0) == area);
 	}
 	CHECK_EQ(stats_of(port).oerrors, 0);

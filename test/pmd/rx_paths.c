@@ -82,9 +82,8 @@ print_mode(uint16_t port)
 }
 
 static void
-run(uint64_t offloads, uint64_t seed, uint16_t queues)
+run_with(struct rte_mempool *pool, uint64_t offloads, uint64_t seed, uint16_t queues)
 {
-	struct rte_mempool *pool = pool_create((queues == 1 ? 1 : 4) * RING + SPARE, 2048);
 	struct port_conf conf = port_conf(pool);
 	struct rte_mbuf *m[BURST_MAX], *kept[SPARE];
 	struct rng rng = { seed };
@@ -139,6 +138,13 @@ run(uint64_t offloads, uint64_t seed, uint16_t queues)
 	port_close(port);
 }
 
+static void
+run(uint64_t offloads, uint64_t seed, uint16_t queues)
+{
+	run_with(pool_create((queues == 1 ? 1 : 4) * RING + SPARE, 2048), offloads, seed,
+		queues);
+}
+
 TEST(rx_paths_plain)
 {
 	run(0, 1, 1);
@@ -173,4 +179,35 @@ TEST(rx_paths_qinq)
 TEST(rx_paths_three_queues)
 {
 	run(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_RSS_HASH, 7, 3);
+}
+
+/* Fresh mbufs of any of three regions. */
+TEST(rx_paths_pool_in_pieces)
+{
+	run_with(pool_in_chunks("pieces", 3), RTE_ETH_RX_OFFLOAD_CHECKSUM |
+		RTE_ETH_RX_OFFLOAD_RSS_HASH, 8, 1);
+}
+
+TEST(rx_scattered_frames_from_a_pool_in_pieces)
+{
+	struct port_conf conf = port_conf(pool_in_chunks("pieces", 3));
+	uint8_t frame[FRAME_MAX];
+	struct rng rng = { 9 };
+	struct rte_mbuf *m;
+	uint16_t port;
+	unsigned int i;
+
+	conf.rxd = 128;
+	conf.eth.rxmode.mtu = 4000;
+	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+	port = port_up(0, &conf);
+	for (i = 0; i < 500; i++) {
+		size_t length = 60 + rng_below(&rng, 3955);
+
+		frame_make(frame, length, mac_foreign, i);
+		wire_inject(port, frame, length);
+		CHECK_EQ(rx_all(port, 0, &m, 1), 1);
+		check_mbuf(m, frame, length);
+		rte_pktmbuf_free(m);
+	}
 }

@@ -271,13 +271,51 @@ tx_ctrl_of(const struct dvq_ctrl_be *ctrls, const struct tx_near *near, uint64_t
 	return (ol & near->other) != 0 ? NULL : ctrls + tx_csum_index(ol);
 }
 
+/* The data segment of a packet that is one; its length, or 0 for any other. */
+static __rte_always_inline uint32_t
+tx_one_seg(const struct mdv_txq *txq, const struct tx_near *near, struct dvq_data_seg *to,
+	   const struct rte_mbuf *m)
+{
+	uintptr_t data = rte_pktmbuf_mtod(m, uintptr_t);
+	uint32_t lkey;
+
+	if (unlikely(m->nb_segs != 1 || !tx_key(txq, near, m, data, m->data_len, &lkey)))
+		return 0;
+	dvq_seg_set(to, data, lkey, m->data_len);
+	return m->data_len;
+}
+
 /*
- * Post packets of one segment whose WQEs need no CQE, at most @n and not beyond the
- * ring's end. Stops at the first that needs more than that; returns how many.
+ * The data segments of a chain, if it has the @left that it claims and none of them is
+ * empty; its length, or 0 for any other.
  */
 static __rte_always_inline uint32_t
-tx_plain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
-	     uint64_t *bytes)
+tx_chain_segs(const struct mdv_txq *txq, const struct tx_near *near, struct dvq_data_seg *to,
+	      const struct rte_mbuf *seg, uint32_t left)
+{
+	uint32_t len = 0, lkey;
+
+	do {
+		uintptr_t data = rte_pktmbuf_mtod(seg, uintptr_t);
+
+		if (unlikely(seg->data_len == 0 ||
+			     !tx_key(txq, near, seg, data, seg->data_len, &lkey)))
+			return 0;
+		dvq_seg_set(to++, data, lkey, seg->data_len);
+		len += seg->data_len;
+		seg = seg->next;
+	} while (--left != 0 && seg != NULL);
+	return left == 0 && seg == NULL ? len : 0;
+}
+
+/*
+ * Post packets whose WQEs take one block and need no CQE, at most @n and not beyond the
+ * ring's end: those of one segment, or the chains. Stops at the first that needs more
+ * than that, of which nothing can be seen; returns how many.
+ */
+static __rte_always_inline uint32_t
+tx_blocks(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
+	  uint64_t *bytes, const bool chains)
 {
 	const struct dvq_ctrl_be *ctrls = tx_ctrls[(sq->pi & sq->bb_cnt) != 0];
 	struct rte_mbuf **elts = &txq->elts[sq->pi & (sq->bb_cnt - 1)];
@@ -291,83 +329,33 @@ tx_plain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkt
 	for (; pkts != end; pkts++, elts++, block += DVQ_SQ_BB_SIZE) {
 		struct rte_mbuf *m = *pkts;
 		const struct dvq_ctrl_be *ctrl = tx_ctrl_of(ctrls, &near, m->ol_flags);
-		uintptr_t data = rte_pktmbuf_mtod(m, uintptr_t);
-		uint32_t len = m->data_len, lkey;
+		struct dvq_data_seg *segs = (struct dvq_data_seg *)block + 1;
+		struct dvq_ctrl_be of_chain;
+		uint32_t nb_segs = m->nb_segs, len;
 
-		if (unlikely(m->nb_segs != 1 || len - MDV_TX_MIN_LEN > near.len_range ||
-			     ctrl == NULL || !tx_key(txq, &near, m, data, len, &lkey)))
+		if (unlikely((chains && nb_segs - 2 > DVQ_SQ_BLOCK_SEGS - 2) || ctrl == NULL))
+			break;
+		len = chains ? tx_chain_segs(txq, &near, segs, m, nb_segs) :
+			tx_one_seg(txq, &near, segs, m);
+		if (unlikely(len - MDV_TX_MIN_LEN > near.len_range))
 			break;
 		*elts = m;
-		dvq_seg_set((struct dvq_data_seg *)block + 1, data, lkey, len);
+		if (chains) {
+			of_chain = *ctrl;
+			of_chain.word[1] = htobe32(1 + nb_segs);
+			ctrl = &of_chain;
+		}
 		dvq_ctrl_store(block, ctrl);
 		sum += len;
 	}
 	sq->pi += (uint32_t)(pkts - first);
-	*bytes += sum;
-	return (uint32_t)(pkts - first);
-}
-
-/* The segments of a chain, as many as it claims and none of them empty. 0: not such a one. */
-static __rte_always_inline uint32_t
-tx_chain_segs(const struct mdv_txq *txq, const struct tx_near *near, struct dvq_data_seg *to,
-	      const struct rte_mbuf *seg, unsigned int nb_segs)
-{
-	uint32_t len = 0, lkey;
-
-	do {
-		uintptr_t data = rte_pktmbuf_mtod(seg, uintptr_t);
-
-		if (unlikely(seg->data_len == 0 ||
-			     !tx_key(txq, near, seg, data, seg->data_len, &lkey)))
-			return 0;
-		dvq_seg_set(to++, data, lkey, seg->data_len);
-		len += seg->data_len;
-		seg = seg->next;
-	} while (--nb_segs != 0 && seg != NULL);
-	return nb_segs == 0 && seg == NULL ? len : 0;
-}
-
-/* The same for chains whose WQEs take one block. */
-static __rte_always_inline uint32_t
-tx_chain_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
-	     uint64_t *bytes)
-{
-	const struct dvq_ctrl_be *ctrls = tx_ctrls[(sq->pi & sq->bb_cnt) != 0];
-	struct rte_mbuf **elts = &txq->elts[sq->pi & (sq->bb_cnt - 1)];
-	uint8_t *block = dvq_sq_block(sq, sq->pi);
-	struct rte_mbuf *const *const first = pkts;
-	struct rte_mbuf *const *const end = pkts + n;
-	struct tx_near near;
-	uint64_t sum = 0;
-
-	tx_near_init(&near, txq);
-	for (; pkts != end; pkts++, elts++, block += DVQ_SQ_BB_SIZE) {
-		struct rte_mbuf *m = *pkts;
-		const struct dvq_ctrl_be *known = tx_ctrl_of(ctrls, &near, m->ol_flags);
-		unsigned int nb_segs = m->nb_segs;
-		struct dvq_ctrl_be ctrl;
-		uint32_t len;
-
-		if (unlikely(nb_segs - 2 > DVQ_SQ_BLOCK_SEGS - 2 || known == NULL))
-			break;
-		len = tx_chain_segs(txq, &near, (struct dvq_data_seg *)block + 1, m, nb_segs);
-		if (unlikely(len - MDV_TX_MIN_LEN > near.len_range))
-			break;
-		*elts = m;
-		ctrl = *known;
-		ctrl.word[1] = htobe32(1 + nb_segs);
-		dvq_ctrl_store(block, &ctrl);
-		sum += len;
-	}
-	if (pkts != first) {
-		sq->pi += (uint32_t)(pkts - first);
+	if (chains && pkts != first)
 		txq->mixed = sq->pi;
-	}
 	*bytes += sum;
 	return (uint32_t)(pkts - first);
 }
 
-/* Either, by what the first packet is; up to the ring's end. */
+/* By what the first packet is; up to the ring's end. */
 static __rte_always_inline uint32_t
 tx_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uint32_t n,
        uint64_t *bytes)
@@ -375,8 +363,8 @@ tx_run(struct mdv_txq *txq, struct dvq_sq *sq, struct rte_mbuf *const *pkts, uin
 	uint32_t rest = sq->bb_cnt - (sq->pi & (sq->bb_cnt - 1));
 
 	n = RTE_MIN(n, rest);
-	return likely(pkts[0]->nb_segs == 1) ? tx_plain_run(txq, sq, pkts, n, bytes) :
-		tx_chain_run(txq, sq, pkts, n, bytes);
+	return likely(pkts[0]->nb_segs == 1) ? tx_blocks(txq, sq, pkts, n, bytes, false) :
+		tx_blocks(txq, sq, pkts, n, bytes, true);
 }
 
 /* ---- bursts ---- */
