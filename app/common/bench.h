@@ -44,9 +44,18 @@ struct bench_end {
 	unsigned int slots;
 };
 
+/* ---- program.c ---- */
+
+/* What complaints begin with; each program defines it. */
+extern const char bench_program[];
+
 /* A line on stderr, and the end of the program. */
 __attribute__((noreturn, format(printf, 1, 2)))
 void bench_die(const char *format, ...);
+/* The value of an option; ends the program if it is no number within the limits. */
+unsigned int bench_number(const char *name, const char *text, unsigned long min, unsigned long max);
+/* For qsort() of doubles. */
+int bench_by_value(const void *a, const void *b);
 
 /* ---- verbs.c: all that is not measured ---- */
 

@@ -9,7 +9,6 @@
 
 #include <dlfcn.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +21,9 @@ static struct perf_options opt = {
 	.samples = 500, .repeats = 5, .counted = 16, .cycles = true, .instructions = true,
 };
 static const struct perf_subject *const subjects[] = { &perf_ethdev, &perf_verbs, &perf_floor };
+const char bench_program[] = "mlx4dv-perf";
+
 static int (*step_adapter)(unsigned int budget);
-
-void
-bench_die(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	fputs("mlx4dv-perf: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-	exit(EXIT_FAILURE);
-}
 
 void
 perf_step(void)
@@ -46,17 +34,6 @@ perf_step(void)
 		step_adapter(0);
 	else
 		nanosleep(&while_ns, NULL);
-}
-
-static unsigned int
-number(const char *name, const char *text, unsigned long min, unsigned long max)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end != '\0' || text[0] == '-' || value < min || value > max)
-		bench_die("--%s %s: give a number from %lu to %lu", name, text, min, max);
-	return (unsigned int)value;
 }
 
 static const struct number_option {
@@ -113,7 +90,7 @@ parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "+", known, &index)) != -1) {
 		if (c == 'n')
 			*(unsigned int *)((char *)&opt + numbers[index].offset) =
-				number(numbers[index].name, optarg, numbers[index].min,
+				bench_number(numbers[index].name, optarg, numbers[index].min,
 					numbers[index].max);
 		else if (c == 'c')
 			opt.cycles = false;

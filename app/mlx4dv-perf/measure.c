@@ -8,14 +8,6 @@
 #define WARM_UP 64           /* samples that do not count */
 #define KEPT 0.95            /* of the samples: the others were interrupted */
 
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of a measurement of nothing. */
 static uint64_t
 timing_overhead(void)
@@ -68,7 +60,7 @@ repeat(const struct perf_case *one, const struct perf_options *options, double *
 
 	for (i = 0; i < options->samples; i++)
 		values[i] = sample(one, options->calls, overhead);
-	qsort(values, options->samples, sizeof(values[0]), by_value);
+	qsort(values, options->samples, sizeof(values[0]), bench_by_value);
 	kept += kept == 0;
 	for (i = 0; i < kept; i++)
 		sum += values[i];

@@ -11,7 +11,6 @@
 
 #include <dlfcn.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,33 +23,14 @@
 static struct bench_options opt = {
 	.batch = 64, .size = 64, .steps = 200, .rounds = 101,
 };
+const char bench_program[] = "vmlx4-bench";
+
 static int (*step_adapter)(unsigned int budget);
-
-void
-bench_die(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	fputs("vmlx4-bench: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-	exit(EXIT_FAILURE);
-}
 
 struct round {
 	double tsc, core;    /* cycles of the engine per packet */
 	double mpps;         /* posting and reaping included */
 };
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double
 now(void)
@@ -91,7 +71,7 @@ print_row(const char *label, const struct round *rounds, size_t offset)
 
 	for (i = 0; i < opt.rounds; i++)
 		memcpy(&value[i], (const char *)&rounds[i] + offset, sizeof(value[i]));
-	qsort(value, opt.rounds, sizeof(value[0]), by_value);
+	qsort(value, opt.rounds, sizeof(value[0]), bench_by_value);
 	printf("%-28s %8.1f %8.1f %8.1f\n", label, value[0], value[opt.rounds / 2],
 		value[opt.rounds - 1]);
 }
@@ -108,7 +88,7 @@ count_instructions(struct bench_end *sender, struct bench_end *receiver)
 		value[i] = (double)bench_instructions(step_adapter, 0) / opt.batch;
 		bench_reap(sender, receiver, &opt);
 	}
-	qsort(value, 9, sizeof(value[0]), by_value);
+	qsort(value, 9, sizeof(value[0]), bench_by_value);
 	return value[4];
 }
 
@@ -141,17 +121,6 @@ run(struct ibv_device *device)
 	free(rounds);
 }
 
-static unsigned int
-number(const char *name, const char *text, unsigned long min, unsigned long max)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end != '\0' || text[0] == '-' || value < min || value > max)
-		bench_die("--%s %s: give a number from %lu to %lu", name, text, min, max);
-	return (unsigned int)value;
-}
-
 static void
 arguments(int argc, char **argv)
 {
@@ -170,16 +139,16 @@ arguments(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (c) {
 		case 'b':
-			opt.batch = number("batch", optarg, 1, BATCH_MAX);
+			opt.batch = bench_number("batch", optarg, 1, BATCH_MAX);
 			break;
 		case 's':
-			opt.size = number("size", optarg, 42, FRAME_MAX);
+			opt.size = bench_number("size", optarg, 42, FRAME_MAX);
 			break;
 		case 'n':
-			opt.steps = number("steps", optarg, 1, 1000000);
+			opt.steps = bench_number("steps", optarg, 1, 1000000);
 			break;
 		case 'r':
-			opt.rounds = number("rounds", optarg, 1, ROUNDS_MAX);
+			opt.rounds = bench_number("rounds", optarg, 1, ROUNDS_MAX);
 			break;
 		case 'R':
 			opt.rss = true;

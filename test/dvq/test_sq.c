@@ -81,6 +81,22 @@ test_stamps_of_wrapped_wqe(void **state)
 	expect_dump(r.mem + 64, "ffffffff");
 }
 
+/* A ready-made control segment is what dvq_sq_post_block() writes, and touches no more. */
+static void
+test_control_segment_at_once(void **state)
+{
+	const struct dvq_ctrl_be ctrl = { { htobe32(DVQ_OP_SEND), htobe32(2),
+		htobe32(DVQ_CTRL_SE | DVQ_CTRL_IP_CSUM), 0 } };
+	_Alignas(16) uint8_t posted[64];
+
+	(void)state;
+	dvq_seg_set(dvq_sq_block_segs(&r.sq), 0x1000, htobe32(0x1100), 60);
+	memcpy(posted, r.mem, sizeof(posted));
+	dvq_ctrl_store(posted, &ctrl);
+	dvq_sq_post_block(&r.sq, 1, DVQ_OP_SEND, 0, DVQ_CTRL_IP_CSUM, NULL);
+	assert_memory_equal(posted, r.mem, sizeof(posted));
+}
+
 static void
 test_room(void **state)
 {
@@ -201,6 +217,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_init_stamps_every_block, setup),
+		cmocka_unit_test_setup(test_control_segment_at_once, setup),
 		cmocka_unit_test_setup(test_stamps_by_pass, setup),
 		cmocka_unit_test_setup(test_stamps_of_wrapped_wqe, setup),
 		cmocka_unit_test_setup(test_room, setup),

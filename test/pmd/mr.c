@@ -151,8 +151,8 @@ TEST(mr_pool_freed_and_another_in_its_place)
 			send_from(port, 0, pool, 100 * round + i);
 		CHECK(rte_eth_tx_done_cleanup(port, 0, 0) >= 0);
 		pool_release(pool);
-		CHECK(mmap(area, 4u * POOL_CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-			-1, 0) == area);
+		CHECK(mmap(area, 4u * POOL_CHUNK, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == area);
 	}
 	CHECK_EQ(stats_of(port).oerrors, 0);
 	CHECK_EQ(stats_of(port).opackets, 8 * 50);

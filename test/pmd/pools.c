@@ -37,8 +37,8 @@ pool_over_area(const char *name, uint8_t *area, unsigned int chunks)
 uint8_t *
 area_reserve(unsigned int chunks)
 {
-	void *area = mmap(NULL, 2u * POOL_CHUNK * chunks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		0);
+	void *area = mmap(NULL, 2u * POOL_CHUNK * chunks, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(area != MAP_FAILED);
 	return area;
