@@ -80,6 +80,7 @@ struct vmlx4_port_stats {
 /** Live verbs objects of the whole adapter: what a leak test compares. */
 struct vmlx4_object_counts {
 	uint32_t contexts, pds, mrs, channels, cqs, qps, wqs, tables, flows;
+	uint32_t srqs, mws, xrcds;
 	uint64_t mr_bytes;       /**< sum of the lengths of the MRs */
 	uint64_t mrs_registered; /**< REG_MR commands that succeeded, ever */
 };

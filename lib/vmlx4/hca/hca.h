@@ -24,6 +24,7 @@
 #include <sys/queue.h>
 
 #include "../check/check.h"
+#include "../ib/ib.h"
 #include "../options.h"
 #include "../vmlx4.h"
 #include "timer.h"
@@ -71,6 +72,9 @@ enum vmlx4_obj_type {
 	VMLX4_WQ,
 	VMLX4_TABLE,
 	VMLX4_FLOW,
+	VMLX4_SRQ,
+	VMLX4_MW,
+	VMLX4_XRCD,
 	VMLX4_OBJ_TYPES
 };
 
@@ -183,6 +187,47 @@ struct vmlx4_sq {
 	struct vmlx4_sq_check *check; /* what the contract checker remembers, or NULL */
 };
 
+/*
+ * A shared receive queue: a chain of WQEs, each of which names the next. The
+ * program appends at the tail and counts in the record; the adapter takes from
+ * the head.
+ */
+struct vmlx4_srq {
+	struct vmlx4_obj obj;
+	uint32_t srqn;
+	struct vmlx4_pd *pd;
+	struct vmlx4_cq *cq;       /* XRC: where its completions go; else NULL */
+	struct vmlx4_xrcd *xrcd;   /* XRC, or NULL */
+	uint8_t *buf;
+	uint32_t wqe_cnt;          /* power of two */
+	uint32_t stride_shift;
+	uint32_t max_sge;
+	uint32_t *db;              /* big endian, low 16 bits count the posted WQEs */
+	uint32_t head;             /* index of the WQE to take next */
+	uint16_t taken;            /* WQEs taken, modulo 2^16 */
+	uint32_t limit;            /* armed: below this many WQEs an event; 0: not */
+	bool error;                /* a WQE in it was no good */
+	uint32_t async_events;
+};
+
+/* A memory window: an rkey of its own for a part of a region. */
+struct vmlx4_mw {
+	struct vmlx4_obj obj;
+	struct vmlx4_pd *pd;
+	unsigned int type;         /* IBV_MW_TYPE_1, _2 */
+	uint32_t rkey;
+	struct vmlx4_mr *mr;       /* what it is bound to, or NULL */
+	struct vmlx4_qp *qp;       /* type 2: that bound it */
+	uint64_t start, length, iova; /* as of a region */
+	uint32_t access;
+};
+
+/* A domain that lends SRQs to the processes that opened its file. */
+struct vmlx4_xrcd {
+	struct vmlx4_obj obj;
+	uint32_t xrcdn;
+};
+
 struct vmlx4_wq {
 	struct vmlx4_obj obj;
 	uint32_t wqn;          /* a QPN */
@@ -229,6 +274,9 @@ struct vmlx4_qp {
 	struct vmlx4_sq sq;
 	struct vmlx4_rq rq;
 	struct vmlx4_table *table; /* RSS QP: neither SQ nor RQ of its own */
+	struct vmlx4_ib *ib;       /* its transport; NULL: raw Ethernet */
+	struct vmlx4_srq *srq;     /* instead of an RQ, or NULL */
+	struct vmlx4_xrcd *xrcd;   /* XRC, or NULL */
 	struct {
 		uint32_t send_wr, recv_wr, send_sge, recv_sge, inline_data;
 	} cap;                 /* as QUERY_QP reports them */
@@ -389,6 +437,8 @@ struct vmlx4_adapter {
 	struct vmlx4_wq **wq_table;   /* by WQN, the same number space */
 	struct vmlx4_mr **mr_table;   /* by lkey >> 8 */
 	struct vmlx4_cq **cq_table;   /* by CQN */
+	struct vmlx4_srq **srq_table; /* by SRQN */
+	struct vmlx4_mw **mw_table;   /* by rkey >> 8, in the numbers of the regions */
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;

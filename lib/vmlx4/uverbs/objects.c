@@ -28,6 +28,12 @@ obj_count(struct vmlx4_adapter *adapter, enum vmlx4_obj_type type)
 		return &counts->tables;
 	case VMLX4_FLOW:
 		return &counts->flows;
+	case VMLX4_SRQ:
+		return &counts->srqs;
+	case VMLX4_MW:
+		return &counts->mws;
+	case VMLX4_XRCD:
+		return &counts->xrcds;
 	case VMLX4_OBJ_TYPES:
 		break;
 	}
@@ -148,6 +154,9 @@ obj_release(struct vmlx4_obj *obj)
 	case VMLX4_FLOW:
 		vmlx4_flow_release((struct vmlx4_flow *)obj);
 		break;
+	case VMLX4_SRQ:
+	case VMLX4_MW:
+	case VMLX4_XRCD: /* no command makes one yet */
 	case VMLX4_OBJ_TYPES:
 		abort();
 	}
