@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bench.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static const uint8_t address[6] = { 0x02, 0, 0, 0, 0, 0x02 };
 
@@ -28,11 +31,16 @@ must(void *object, const char *call)
 static void
 open_common(struct bench_end *end, struct ibv_device *device, unsigned int slots, int cqes)
 {
+	size_t length = (size_t)slots * SLOT;
+
 	end->slots = slots;
 	end->ctx = must(ibv_open_device(device), "ibv_open_device");
 	end->pd = must(ibv_alloc_pd(end->ctx), "ibv_alloc_pd");
-	end->area = must(aligned_alloc(4096, (size_t)slots * SLOT), "aligned_alloc");
-	memset(end->area, 0, (size_t)slots * SLOT);
+	/* In huge pages, as the mbufs of a DPDK driver; where the kernel refuses, small ones do. */
+	length = (length + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	end->area = must(aligned_alloc(HUGE_PAGE, length), "aligned_alloc");
+	madvise(end->area, length, MADV_HUGEPAGE);
+	memset(end->area, 0, length);
 	end->mr = must(ibv_reg_mr(end->pd, end->area, (size_t)slots * SLOT,
 		IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
 	end->cq = must(ibv_create_cq(end->ctx, cqes, NULL, NULL, 0), "ibv_create_cq");
