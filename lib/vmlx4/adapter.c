@@ -117,6 +117,8 @@ adapter_free(struct vmlx4_adapter *adapter)
 	free(adapter->wq_table);
 	free(adapter->mr_table);
 	free(adapter->cq_table);
+	free(adapter->srq_table);
+	free(adapter->mw_table);
 	pthread_mutex_destroy(&adapter->lock);
 	free(adapter);
 }
@@ -128,9 +130,12 @@ adapter_tables(struct vmlx4_adapter *adapter)
 	adapter->wq_table = calloc(VMLX4_QP_TABLE, sizeof(adapter->wq_table[0]));
 	adapter->mr_table = calloc(VMLX4_MR_TABLE, sizeof(adapter->mr_table[0]));
 	adapter->cq_table = calloc(VMLX4_CQ_TABLE, sizeof(adapter->cq_table[0]));
+	adapter->srq_table = calloc(VMLX4_SRQ_TABLE, sizeof(adapter->srq_table[0]));
+	adapter->mw_table = calloc(VMLX4_MR_TABLE, sizeof(adapter->mw_table[0]));
 	adapter->numbers = vmlx4_numbers_new();
 	if (adapter->qp_table == NULL || adapter->wq_table == NULL ||
 			adapter->mr_table == NULL || adapter->cq_table == NULL ||
+			adapter->srq_table == NULL || adapter->mw_table == NULL ||
 			adapter->numbers == NULL)
 		return -ENOMEM;
 	return 0;
@@ -175,6 +180,7 @@ adapter_new(void)
 		goto fail;
 	pthread_mutex_init(&adapter->lock, NULL);
 	TAILQ_INIT(&adapter->contexts);
+	TAILQ_INIT(&adapter->mcast);
 	vmlx4_time_init(adapter);
 	if (vmlx4_options_parse(text, &adapter->options, error, sizeof(error)) < 0)
 		goto fail;

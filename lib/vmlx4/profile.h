@@ -27,6 +27,7 @@ struct vmlx4_profile {
 	uint16_t bf_regs_per_page;
 	bool tunnel_offload;       /* Pro: inner checksum, VXLAN */
 	bool scatter_fcs;
+	bool roce_v2;              /* IP packets for RDMA: Pro */
 };
 
 /* Generated from the files. */

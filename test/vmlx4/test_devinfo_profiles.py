@@ -115,8 +115,9 @@ active_width: {width}
 active_speed: {speed}
 phys_state: LINK_UP (5)
 GID[ 0]: fe80:0000:0000:0000:0202:c9ff:fe05:000{port}, RoCE v1
-GID[ 1]: fe80::202:c9ff:fe05:{port}, RoCE v2
-"""
+{roce_v2}"""
+# The firmware of a Pro speaks both kinds.
+ROCE_V2 = "GID[ 1]: fe80::202:c9ff:fe05:{port}, RoCE v2\n"
 
 INFINIBAND = """\
 port: {port}
@@ -198,6 +199,7 @@ def expected(model, layers):
         rss=values["rss"].format(**values))
     text = DEVICE.format(**values)
     for port, layer in enumerate(layers, 1):
+        values["roce_v2"] = ROCE_V2.format(port=port) if values["part_id"] == 4103 else ""
         text += {"Ethernet": ETHERNET, "InfiniBand": INFINIBAND}[layer].format(
             port=port, **values)
     return text.splitlines()

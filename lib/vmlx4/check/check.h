@@ -51,6 +51,9 @@ enum vmlx4_rule {
 	VMLX4_RULE_RQ_WQE_POSTED,   /* a WQE stays as it was posted */
 	VMLX4_RULE_RQ_BUFFER_POSTED, /* nobody else writes to a posted buffer */
 
+	VMLX4_RULE_SRQ_OVERRUN,     /* more WQEs posted than the chain holds */
+	VMLX4_RULE_SRQ_CHAIN,       /* each WQE names another one of the SRQ */
+
 	VMLX4_RULE_CQ_OVERRUN,      /* the CQ ran over */
 	VMLX4_RULE_CQ_CONSUMER,     /* consumer index ahead of the producer */
 	VMLX4_RULE_CQ_BACKWARDS,    /* the consumer index only counts up */

@@ -105,7 +105,7 @@ remember(struct vmlx4_rq *rq, uint16_t index)
 	posted->wqe = digest_wqe(rq, index);
 	posted->buffer = 0;
 	/* Each buffer is a line or two from far away: not all of a busy queue. */
-	if (!state->untold_memory && (rq->check->remembered < ALL_OF_THE_FIRST ||
+	if (!rq->transport && !state->untold_memory && (rq->check->remembered < ALL_OF_THE_FIRST ||
 	    vmlx4_check_lot(state, BUFFER_ONCE_IN)))
 		posted->buffer = digest_buffers(rq, index, posted->wqe);
 	rq->check->remembered += rq->check->remembered < ALL_OF_THE_FIRST;

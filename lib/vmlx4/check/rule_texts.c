@@ -235,6 +235,19 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 		"64 bytes of up to four buffers, at times a second piece; not if the adapter\n"
 		"itself wrote there meanwhile, nor under valgrind.",
 	},
+	[VMLX4_RULE_SRQ_OVERRUN] = {
+		"srq-overrun",
+		"No more WQEs are posted to a shared receive queue than its chain holds: one less\n"
+		"than there are, since the program appends to the last one.",
+		"rdma-core: providers/mlx4 refuses to post when head meets tail.",
+		"the record is compared with what was taken when a WQE is wanted.",
+	},
+	[VMLX4_RULE_SRQ_CHAIN] = {
+		"srq-chain",
+		"Each WQE of a shared receive queue names the next one: another one of the queue.",
+		"rdma-core: providers/mlx4 links all WQEs, and a freed one behind the last.",
+		"the number is looked at when the WQE is taken. The queue ends with SRQ_ERR.",
+	},
 	[VMLX4_RULE_CQ_OVERRUN] = {
 		"cq-overrun",
 		"The CQ has room for what completes.",

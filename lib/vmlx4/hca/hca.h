@@ -32,8 +32,10 @@
 #define VMLX4_PAGE 4096u
 #define VMLX4_QP_TABLE (1u << 19)  /* numbers below this, unique after masking */
 #define VMLX4_CQ_TABLE (1u << 16)
+#define VMLX4_SRQ_TABLE (1u << 16)
 #define VMLX4_MR_TABLE (1u << 19)
 #define VMLX4_RSS_KEY 40
+#define VMLX4_QPN_XRC (1u << 23)   /* set in the number of an XRC receiver */
 
 /*
  * Zeroed memory that shares no cache line (nor the pair that a processor
@@ -156,6 +158,7 @@ struct vmlx4_rq {
 	uint16_t posted;       /* the record, when it was last read */
 	bool live;             /* takes frames */
 	bool error;            /* everything posted is flushed */
+	bool transport;        /* of a QP with one: its peers write where they may */
 	bool scatter_fcs;
 	uint32_t inline_size;  /* frames up to here go into the WQE itself; 0: none */
 	uint32_t qpn;          /* for the CQE */
@@ -222,10 +225,15 @@ struct vmlx4_mw {
 	uint32_t access;
 };
 
-/* A domain that lends SRQs to the processes that opened its file. */
+/*
+ * A domain that lends SRQs to whoever opened its file. This is one handle of it: the
+ * same number is the same domain.
+ */
 struct vmlx4_xrcd {
 	struct vmlx4_obj obj;
 	uint32_t xrcdn;
+	bool file;                 /* it has one, and these are its numbers */
+	uint64_t device, inode;
 };
 
 struct vmlx4_wq {
@@ -261,6 +269,8 @@ enum vmlx4_rss_function {
 	VMLX4_RSS_XOR32,  /* all 32-bit words together */
 };
 
+TAILQ_HEAD(vmlx4_opened_list, vmlx4_qp);
+
 struct vmlx4_qp {
 	struct vmlx4_obj obj;
 	uint32_t qpn;
@@ -276,7 +286,10 @@ struct vmlx4_qp {
 	struct vmlx4_table *table; /* RSS QP: neither SQ nor RQ of its own */
 	struct vmlx4_ib *ib;       /* its transport; NULL: raw Ethernet */
 	struct vmlx4_srq *srq;     /* instead of an RQ, or NULL */
-	struct vmlx4_xrcd *xrcd;   /* XRC, or NULL */
+	struct vmlx4_xrcd *xrcd;   /* XRC receiver: its domain, in place of a PD; else NULL */
+	struct vmlx4_qp *real;     /* itself; of a handle from OPEN_QP: the QP that it is of */
+	struct vmlx4_opened_list opened; /* the handles of that sort; oldest first */
+	TAILQ_ENTRY(vmlx4_qp) opened_next;
 	struct {
 		uint32_t send_wr, recv_wr, send_sge, recv_sge, inline_data;
 	} cap;                 /* as QUERY_QP reports them */
@@ -419,6 +432,8 @@ struct vmlx4_context {
 };
 TAILQ_HEAD(vmlx4_context_list, vmlx4_context);
 
+TAILQ_HEAD(vmlx4_mcast_list, vmlx4_mcast);
+
 struct vmlx4_adapter {
 	struct vmlx4_options options;
 	const struct vmlx4_profile *profile;
@@ -439,6 +454,7 @@ struct vmlx4_adapter {
 	struct vmlx4_cq **cq_table;   /* by CQN */
 	struct vmlx4_srq **srq_table; /* by SRQN */
 	struct vmlx4_mw **mw_table;   /* by rkey >> 8, in the numbers of the regions */
+	struct vmlx4_mcast_list mcast; /* multicast groups with members: uverbs/mcast.c */
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;
@@ -459,6 +475,15 @@ struct vmlx4_adapter {
 
 /* The adapter of this process, or NULL while no context is open (adapter.c). */
 struct vmlx4_adapter *vmlx4_adapter_get(void);
+
+/* The QP of a number that came from outside, or NULL. */
+static inline struct vmlx4_qp *
+vmlx4_qp_by_number(const struct vmlx4_adapter *adapter, uint32_t qpn)
+{
+	struct vmlx4_qp *qp = adapter->qp_table[qpn & (VMLX4_QP_TABLE - 1)];
+
+	return qp != NULL && qp->qpn == qpn ? qp : NULL;
+}
 
 /* Was it removed from the machine? No lock. */
 static inline bool
@@ -515,6 +540,9 @@ void vmlx4_sq_error(struct vmlx4_qp *qp);  /* to ERR: flush what is posted */
 void vmlx4_rq_reset(struct vmlx4_rq *rq);
 void vmlx4_rq_ready(struct vmlx4_rq *rq);
 void vmlx4_rq_error(struct vmlx4_rq *rq);
+
+/* The next receive WQE of a queue; false: there is none. For the transports. */
+bool vmlx4_rq_take(struct vmlx4_rq *rq, struct vmlx4_rwqe *rwqe);
 
 /* Execute at most budget WQEs of one send queue; returns how many. */
 unsigned int vmlx4_sq_run(struct vmlx4_qp *qp, unsigned int budget);
@@ -573,6 +601,15 @@ void vmlx4_rss_prepare(struct vmlx4_qp *qp);
 void *vmlx4_mr_map(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
 	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access);
 
+/* ---- srq.c, mw.c ---- */
+
+/* Nothing is taken from it any more, and an event says so. */
+void vmlx4_srq_error(struct vmlx4_srq *srq);
+/* Fewer WQEs than its limit? Then the event, once. */
+void vmlx4_srq_check_limit(struct vmlx4_srq *srq);
+/* The window is bound to nothing any more. */
+void vmlx4_mw_unbind(struct vmlx4_mw *mw);
+
 /* ---- clock (uverbs/clock.c) ---- */
 
 /* Cycles of the adapter's clock: the lower 48 bits are a CQE's timestamp. */
@@ -585,6 +622,8 @@ void vmlx4_clock_update(struct vmlx4_adapter *adapter);
 /* An async event of IBV_EVENT_* to one context, or with ctx NULL to all. */
 void vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
 	unsigned int type, uint64_t element);
+/* One of a QP, to each that has it open. */
+void vmlx4_qp_event(struct vmlx4_qp *qp, unsigned int type);
 /* A completion event of a CQ to its channel. */
 void vmlx4_comp_event(struct vmlx4_cq *cq);
 /* Recompute the port's state; tell the contexts when it changed. */

@@ -138,6 +138,14 @@ static_assert(offsetof(struct vmlx4_hw_cqe, owner_op) == 28, "CQE");
 #define VMLX4_HW_SYN_LOC_QP_OP 0x02
 #define VMLX4_HW_SYN_LOC_PROT 0x04
 #define VMLX4_HW_SYN_FLUSH 0x05
+#define VMLX4_HW_SYN_MW_BIND 0x06
+#define VMLX4_HW_SYN_BAD_RESP 0x10
+#define VMLX4_HW_SYN_LOC_ACCESS 0x11
+#define VMLX4_HW_SYN_REM_INV_REQ 0x12
+#define VMLX4_HW_SYN_REM_ACCESS 0x13
+#define VMLX4_HW_SYN_REM_OP 0x14
+#define VMLX4_HW_SYN_RETRY_EXC 0x15
+#define VMLX4_HW_SYN_RNR_RETRY 0x16
 #define VMLX4_HW_VENDOR_PROT 0x57        /* seen on silicon with LOC_PROT */
 
 #endif /* VMLX4_HW_H_ */

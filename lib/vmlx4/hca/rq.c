@@ -200,6 +200,21 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 		port->stats.rx_broadcast++;
 }
 
+/* How much of the list a message takes is not known yet: as if it were all. */
+bool
+vmlx4_rq_take(struct vmlx4_rq *rq, struct vmlx4_rwqe *rwqe)
+{
+	if (!rq->live || (rq->posted == rq->ci && rq_refresh(rq) == 0))
+		return false;
+	if (unlikely(rq->check != NULL))
+		vmlx4_rq_check_take(rq, rq->ci, UINT32_MAX);
+	rwqe->seg = rq_wqe(rq, rq->ci);
+	rwqe->max_sge = rq->max_sge;
+	rwqe->index = rq->ci++;
+	rwqe->pd = rq->pd;
+	return true;
+}
+
 /* A fault that was asked for; it ends the queue as the true one would. */
 static bool
 rq_injected(struct vmlx4_port *port, struct vmlx4_rq *rq)

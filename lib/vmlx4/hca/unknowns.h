@@ -78,6 +78,8 @@
 	  "1: the firmware has the UC/MC sniffer that DONT_TRAP takes") \
 	X(default_takes_broadcast, 0, 0, 1, \
 	  "1: ALL_DEFAULT and MC_DEFAULT rules take ff:ff:ff:ff:ff:ff without a rule of its own") \
+	X(srq_limit_at_once, 1, 0, 1, \
+	  "a limit above what is posted when it is set: 1 the event at once, 0 with the next WQE") \
 	X(arm_fires_on_pending, 1, 0, 1, \
 	  "1: an arm whose consumer index is behind the producer fires at once") \
 	X(arm_ignores_used_sn, 1, 0, 1, \

@@ -10,7 +10,7 @@
  * which queue the engine is at.
  */
 
-enum owner_kind { NOBODY, A_CQ, AN_SQ, AN_RQ, AN_MR };
+enum owner_kind { NOBODY, A_CQ, AN_SQ, AN_RQ, AN_SRQ, AN_MR };
 
 struct owner {
 	enum owner_kind kind;
@@ -38,6 +38,7 @@ owner_kind(uint64_t addr, struct vmlx4_obj *obj)
 {
 	const struct vmlx4_cq *cq = (struct vmlx4_cq *)(void *)obj;
 	const struct vmlx4_qp *qp = (struct vmlx4_qp *)(void *)obj;
+	const struct vmlx4_srq *srq = (struct vmlx4_srq *)(void *)obj;
 	const struct vmlx4_wq *wq = (struct vmlx4_wq *)(void *)obj;
 
 	switch (obj->type) {
@@ -50,6 +51,9 @@ owner_kind(uint64_t addr, struct vmlx4_obj *obj)
 		return of_rq(addr, &qp->rq) ? AN_RQ : NOBODY;
 	case VMLX4_WQ:
 		return of_rq(addr, &wq->rq) ? AN_RQ : NOBODY;
+	case VMLX4_SRQ:
+		return within(addr, srq->buf, (uint64_t)srq->wqe_cnt << srq->stride_shift) ||
+			within(addr, srq->db, sizeof(*srq->db)) ? AN_SRQ : NOBODY;
 	default:
 		return NOBODY;
 	}
@@ -148,6 +152,15 @@ rq_gone(struct vmlx4_obj *obj, uint64_t addr)
 		vmlx4_sq_error(qp);
 }
 
+static void
+srq_gone(struct vmlx4_srq *srq, uint64_t addr)
+{
+	report(srq->obj.ctx->adapter, "SRQ", srq->srqn, srq->head, "its chain or record", addr);
+	srq->buf = NULL;
+	srq->db = no_record;
+	vmlx4_srq_error(srq);
+}
+
 /* The port that a receive queue takes frames from. */
 static struct vmlx4_port *
 rq_port(struct vmlx4_adapter *adapter, const struct vmlx4_rq *rq)
@@ -216,6 +229,9 @@ unmapped_run(void *arg)
 		break;
 	case AN_RQ:
 		rq_gone(owner.obj, fault->addr);
+		break;
+	case AN_SRQ:
+		srq_gone((struct vmlx4_srq *)(void *)owner.obj, fault->addr);
 		break;
 	case AN_MR:
 		buffer_gone(fault->adapter, (struct vmlx4_mr *)(void *)owner.obj, fault->addr,

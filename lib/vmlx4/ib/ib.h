@@ -77,6 +77,10 @@ struct vmlx4_ib_attr {
 	uint8_t min_rnr_timer;     /* encoded as in the packet */
 	uint8_t timeout;           /* 4.096 us << timeout; 0: forever */
 	uint8_t retry_cnt, rnr_retry;
+	struct {
+		uint32_t access;           /* before max_dest_rd_atomic had its say… */
+		uint8_t max_dest_rd_atomic;/* …and this before it was rounded */
+	} asked;                   /* for MODIFY_QP alone */
 };
 
 /* ---- receive WQEs, of an RQ or an SRQ (hca/srq.c, uverbs layer) ---- */
@@ -101,6 +105,8 @@ bool vmlx4_srq_take(struct vmlx4_srq *srq, struct vmlx4_rwqe *rwqe);
 /*
  * The bytes behind [addr, addr + length) of an rkey, of a region or a bound
  * window, or NULL when a peer of this QP may not have them. access: IBV_ACCESS_REMOTE_*.
+ * An XRC receiver has no PD: that of the SRQ counts which the packet names, and
+ * which is in qp->srq meanwhile.
  */
 void *vmlx4_rkey_map(struct vmlx4_qp *qp, uint32_t rkey, uint64_t addr, uint64_t length,
 	uint32_t access);

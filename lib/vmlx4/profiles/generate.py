@@ -78,6 +78,7 @@ FIELDS = {
     "bf_regs_per_page": number(0, 64),
     "tunnel_offload": yes_no,
     "scatter_fcs": yes_no,
+    "roce_v2": yes_no,
 }
 
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../profile.h"
 #include "sysfs.h"
 
 /*
@@ -41,30 +42,55 @@ vmlx4_node_guid(const struct vmlx4_options *options)
 	return 0x0002c90300000000u | (uint64_t)pci_number(options) << 8;
 }
 
-void
-vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, uint8_t gid[16])
+static void
+link_local(uint8_t gid[16])
 {
-	uint8_t mac[6];
-	unsigned int i;
-
 	memset(gid, 0, 16);
 	gid[0] = 0xfe;
 	gid[1] = 0x80;
-	if (options->infiniband[port - 1]) {
-		uint64_t guid = vmlx4_node_guid(options) + port;
+}
 
-		for (i = 0; i < 8; i++)
-			gid[8 + i] = guid >> (56 - 8 * i);
-		return;
-	}
-	/* Link-local address of the interface: EUI-64 of its MAC. */
-	vmlx4_port_mac(options, port, mac);
+/* Link-local address of an interface: EUI-64 of its MAC. */
+static void
+gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
+{
+	link_local(gid);
 	gid[8] = mac[0] ^ 0x02;
 	gid[9] = mac[1];
 	gid[10] = mac[2];
 	gid[11] = 0xff;
 	gid[12] = 0xfe;
 	memcpy(&gid[13], &mac[3], 3);
+}
+
+static void
+gid_of_guid(uint64_t guid, uint8_t gid[16])
+{
+	unsigned int i;
+
+	link_local(gid);
+	for (i = 0; i < 8; i++)
+		gid[8 + i] = guid >> (56 - 8 * i);
+}
+
+bool
+vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, const uint8_t mac[6],
+	unsigned int index, uint8_t gid[16], enum vmlx4_roce *roce)
+{
+	/* The kernel enters an address once for each kind of RoCE that the card speaks. */
+	unsigned int kinds = options->profile->roce_v2 ? 2 : 1;
+
+	*roce = VMLX4_ROCE_V1;
+	if (options->infiniband[port - 1]) {
+		gid_of_guid(vmlx4_node_guid(options) + port, gid);
+		return index == 0;
+	}
+	if (index / kinds > 0)
+		return false;
+	gid_of_mac(mac, gid);
+	if (index % kinds == 1)
+		*roce = VMLX4_ROCE_V2;
+	return true;
 }
 
 void

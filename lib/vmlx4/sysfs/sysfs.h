@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../ib/ib.h"
 #include "../options.h"
 
 struct vmlx4_adapter;
@@ -27,8 +28,13 @@ struct vmlx4_port;
 
 void vmlx4_port_mac(const struct vmlx4_options *options, unsigned int port, uint8_t mac[6]);
 uint64_t vmlx4_node_guid(const struct vmlx4_options *options);
-/* GID 0 and 1 (RoCE v1 and v2) of a port; an InfiniBand port has only GID 0. */
-void vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, uint8_t gid[16]);
+/*
+ * An entry of a port's GID table, in the order of the table; false: there are no more.
+ * mac: of the interface now.
+ */
+#define VMLX4_GIDS 128 /* entries of the table */
+bool vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, const uint8_t mac[6],
+	unsigned int index, uint8_t gid[16], enum vmlx4_roce *roce);
 void vmlx4_ifname(unsigned int port, char name[IFNAMSIZ]);
 unsigned int vmlx4_ifindex(unsigned int port);
 
@@ -55,8 +61,6 @@ int vmlx4_sysfs_remove(const char *root);
 void vmlx4_sysfs_away(const struct vmlx4_options *options, bool away);
 
 /* ---- attribute.c ---- */
-
-#define VMLX4_GIDS 128 /* entries of a port's GID table */
 
 /*
  * No file has this name. Sysfs may have one whose reading fails, as for an unused

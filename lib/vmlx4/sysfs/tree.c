@@ -194,26 +194,27 @@ guid_text(uint64_t guid, char text[20])
 static void
 verbs_port(struct tree *tree, unsigned int port)
 {
-	bool infiniband = tree->options->infiniband[port - 1];
-	unsigned int used = infiniband ? 1 : 2;
+	bool infiniband = tree->options->infiniband[port - 1], used = true;
 	char base[128], path[192], text[40], ifname[IFNAMSIZ];
-	uint8_t gid[16];
+	uint8_t gid[16], mac[6];
+	enum vmlx4_roce roce;
 	unsigned int i;
 
 	snprintf(base, sizeof(base), "%s/infiniband/%s/ports/%u", tree->pci, VMLX4_IBDEV, port);
 	vmlx4_ifname(port, ifname);
-	vmlx4_port_gid(tree->options, port, gid);
+	vmlx4_port_mac(tree->options, port, mac);
 	for (i = 0; i < VMLX4_GIDS; i++) {
-		if (i == used)
+		used = used && vmlx4_port_gid(tree->options, port, mac, i, gid, &roce);
+		if (!used)
 			memset(gid, 0, sizeof(gid));
 		gid_text(gid, text);
 		snprintf(path, sizeof(path), "%s/gids/%u", base, i);
 		file(tree, path, "%s", text);
-	}
-	/* Those of the unused entries cannot be read: see attribute.c. */
-	for (i = 0; i < used; i++) {
+		/* Those of the unused entries cannot be read: see attribute.c. */
+		if (!used)
+			continue;
 		snprintf(path, sizeof(path), "%s/gid_attrs/types/%u", base, i);
-		file(tree, path, "%s", i == 0 ? "IB/RoCE v1" : "RoCE v2");
+		file(tree, path, "%s", roce == VMLX4_ROCE_V1 ? "IB/RoCE v1" : "RoCE v2");
 		if (infiniband)
 			continue;
 		snprintf(path, sizeof(path), "%s/gid_attrs/ndevs/%u", base, i);

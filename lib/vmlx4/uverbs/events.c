@@ -156,6 +156,8 @@ count_for_object(struct vmlx4_context *ctx, unsigned int type, uint64_t element)
 			((struct vmlx4_cq *)obj)->async_events++;
 		else if (obj->type == VMLX4_QP && (VMLX4_QP_EVENT_CODES & 1u << type) != 0)
 			((struct vmlx4_qp *)obj)->async_events++;
+		else if (obj->type == VMLX4_SRQ && (VMLX4_SRQ_EVENT_CODES & 1u << type) != 0)
+			((struct vmlx4_srq *)obj)->async_events++;
 	}
 }
 
@@ -177,6 +179,17 @@ vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
 	vmlx4_trace_async(ctx, type, element);
 	if (event_send(ctx->async_fd, &event, sizeof(event), "async") && type < 32)
 		count_for_object(ctx, type, element);
+}
+
+void
+vmlx4_qp_event(struct vmlx4_qp *qp, unsigned int type)
+{
+	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
+	struct vmlx4_qp *handle;
+
+	vmlx4_async_event(adapter, qp->obj.ctx, type, qp->obj.user_handle);
+	TAILQ_FOREACH(handle, &qp->opened, opened_next)
+		vmlx4_async_event(adapter, handle->obj.ctx, type, handle->obj.user_handle);
 }
 
 void

@@ -194,6 +194,7 @@ vmlx4_mr_release(struct vmlx4_mr *mr)
 {
 	struct vmlx4_adapter *adapter = mr->obj.ctx->adapter;
 
+	vmlx4_mw_unbind_mr(mr);
 	adapter->mr_table[mr->lkey >> 8] = NULL;
 	adapter->counts.mr_bytes -= mr->length;
 	mr->pd->obj.users--;

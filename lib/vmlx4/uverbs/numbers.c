@@ -11,7 +11,7 @@
  * program that uses a stale number is caught.
  */
 struct vmlx4_numbers {
-	uint32_t qpn_next, cqn_next, mpt_next;
+	uint32_t qpn_next, cqn_next, srqn_next, mpt_next;
 	bool qpn_taken[VMLX4_QP_TABLE];
 	uint8_t key[VMLX4_MR_TABLE]; /* key byte that the last user of an index had */
 };
@@ -24,6 +24,7 @@ vmlx4_numbers_new(void)
 	if (numbers != NULL) {
 		numbers->qpn_next = VMLX4_QPN_FIRST;
 		numbers->cqn_next = VMLX4_CQN_FIRST;
+		numbers->srqn_next = VMLX4_SRQN_FIRST;
 		numbers->mpt_next = VMLX4_MPT_FIRST;
 	}
 	return numbers;
@@ -113,19 +114,40 @@ vmlx4_cqn_alloc(struct vmlx4_adapter *adapter, uint32_t *cqn)
 }
 
 int
+vmlx4_srqn_alloc(struct vmlx4_adapter *adapter, uint32_t *srqn)
+{
+	struct vmlx4_numbers *numbers = adapter->numbers;
+	uint32_t tries;
+
+	if (adapter->counts.srqs >= adapter->profile->max_srq)
+		return -ENOMEM;
+	for (tries = 0; tries < VMLX4_SRQ_TABLE; tries++) {
+		uint32_t number = numbers->srqn_next++;
+
+		if (numbers->srqn_next == VMLX4_SRQ_TABLE)
+			numbers->srqn_next = VMLX4_SRQN_FIRST;
+		if (adapter->srq_table[number] == NULL) {
+			*srqn = number;
+			return 0;
+		}
+	}
+	return -ENOMEM;
+}
+
+int
 vmlx4_mr_key_alloc(struct vmlx4_adapter *adapter, uint32_t *lkey)
 {
 	struct vmlx4_numbers *numbers = adapter->numbers;
 	uint32_t tries;
 
-	if (adapter->counts.mrs >= adapter->profile->max_mr)
+	if (adapter->counts.mrs + adapter->counts.mws >= adapter->profile->max_mr)
 		return -ENOMEM;
 	for (tries = 0; tries < VMLX4_MR_TABLE; tries++) {
 		uint32_t index = numbers->mpt_next++;
 
 		if (numbers->mpt_next == VMLX4_MR_TABLE)
 			numbers->mpt_next = VMLX4_MPT_FIRST;
-		if (adapter->mr_table[index] != NULL)
+		if (adapter->mr_table[index] != NULL || adapter->mw_table[index] != NULL)
 			continue;
 		/* 1..255, another one each time. */
 		numbers->key[index] = numbers->key[index] % 255 + 1;

@@ -93,6 +93,25 @@ vmlx4_obj_free(struct vmlx4_obj *obj)
 	free(obj);
 }
 
+void
+vmlx4_obj_swap(struct vmlx4_obj *a, struct vmlx4_obj *b)
+{
+	struct vmlx4_obj place = *a;
+
+	TAILQ_REMOVE(&a->ctx->objs, a, next);
+	TAILQ_INSERT_BEFORE(b, a, next);
+	TAILQ_REMOVE(&b->ctx->objs, b, next);
+	TAILQ_INSERT_HEAD(&place.ctx->objs, b, next);
+	a->ctx = b->ctx;
+	a->handle = b->handle;
+	a->user_handle = b->user_handle;
+	b->ctx = place.ctx;
+	b->handle = place.handle;
+	b->user_handle = place.user_handle;
+	a->ctx->by_handle[a->handle] = a;
+	b->ctx->by_handle[b->handle] = b;
+}
+
 void *
 vmlx4_obj_find(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type)
 {
@@ -155,8 +174,14 @@ obj_release(struct vmlx4_obj *obj)
 		vmlx4_flow_release((struct vmlx4_flow *)obj);
 		break;
 	case VMLX4_SRQ:
+		vmlx4_srq_release((struct vmlx4_srq *)obj);
+		break;
 	case VMLX4_MW:
-	case VMLX4_XRCD: /* no command makes one yet */
+		vmlx4_mw_release((struct vmlx4_mw *)obj);
+		break;
+	case VMLX4_XRCD:
+		vmlx4_xrcd_release((struct vmlx4_xrcd *)obj);
+		break;
 	case VMLX4_OBJ_TYPES:
 		abort();
 	}

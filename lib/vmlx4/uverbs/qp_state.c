@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
+#include <string.h>
 
 #include "../hca/guard.h"
 #include "uverbs.h"
@@ -10,81 +11,16 @@
 /* Attributes of the first version of the interface. */
 #define LEGACY_ATTRS ((IBV_QP_DEST_QPN << 1) - 1u)
 
-/*
- * States of a RAW_PACKET QP, as the verbs core lets them follow each other.
- *
- *          to: RESET  INIT   RTR    RTS    SQD    SQE    ERR
- * RESET        yes    PORT   -      -      -      -      yes
- * INIT         yes    yes    yes    -      -      -      yes
- * RTR          yes    -      -      yes    -      -      yes
- * RTS          yes    -      -      yes    yes    -      yes
- * SQD          yes    -      -      yes    yes    -      yes
- * ERR          yes    -      -      -      -      -      yes
- *
- * No step takes another attribute than STATE and, from RESET to INIT, PORT.
- */
-enum step { ILLEGAL, LEGAL, NEEDS_PORT };
-
-static const uint8_t steps[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] = {
-	[IBV_QPS_RESET] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_INIT] = NEEDS_PORT,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-	[IBV_QPS_INIT] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_INIT] = LEGAL,
-		[IBV_QPS_RTR] = LEGAL,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-	[IBV_QPS_RTR] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_RTS] = LEGAL,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-	[IBV_QPS_RTS] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_RTS] = LEGAL,
-		[IBV_QPS_SQD] = LEGAL,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-	[IBV_QPS_SQD] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_RTS] = LEGAL,
-		[IBV_QPS_SQD] = LEGAL,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-	[IBV_QPS_ERR] = {
-		[IBV_QPS_RESET] = LEGAL,
-		[IBV_QPS_ERR] = LEGAL,
-	},
-};
-
 static int
-port_of(struct vmlx4_adapter *adapter, unsigned int number, struct vmlx4_port **port)
+port_of(const struct vmlx4_qp *qp, unsigned int number, struct vmlx4_port **port)
 {
+	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
+
 	if (number < 1 || number > adapter->options.ports)
 		return -EINVAL;
 	*port = &adapter->ports[number - 1];
 	/* Raw packets need Ethernet. */
-	return (*port)->infiniband ? -EINVAL : 0;
-}
-
-static int
-step_check(uint32_t from, uint32_t to, uint32_t mask)
-{
-	uint32_t wanted = 0;
-
-	switch (steps[from][to]) {
-	case LEGAL:
-		break;
-	case NEEDS_PORT:
-		wanted = IBV_QP_PORT;
-		break;
-	default:
-		return -EINVAL;
-	}
-	return (mask & ~(uint32_t)IBV_QP_STATE) == wanted ? 0 : -EINVAL;
+	return qp->qp_type == IBV_QPT_RAW_PACKET && (*port)->infiniband ? -EINVAL : 0;
 }
 
 /* Reads what is posted, to flush it. */
@@ -132,15 +68,51 @@ raw_step(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port)
 	}
 }
 
+static void
+transport_error(void *arg)
+{
+	vmlx4_ib_error(arg);
+}
+
+/* The same for a QP with a transport, whose attributes are stored. */
+static void
+transport_step(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port, bool notify)
+{
+	uint32_t from = qp->state;
+
+	if (port != NULL)
+		qp->port = qp->sq.port = port;
+	qp->state = to;
+	if (from == to)
+		return;
+	switch (to) {
+	case IBV_QPS_RESET:
+		vmlx4_ib_reset(qp);
+		memset(vmlx4_ib_attr(qp->ib), 0, sizeof(*vmlx4_ib_attr(qp->ib)));
+		qp->port = qp->sq.port = NULL;
+		break;
+	case IBV_QPS_RTR:
+		vmlx4_ib_rtr(qp);
+		break;
+	case IBV_QPS_RTS:
+		vmlx4_ib_rts(qp);
+		break;
+	case IBV_QPS_SQD:
+		vmlx4_ib_sqd(qp, notify);
+		break;
+	case IBV_QPS_ERR:
+		vmlx4_guarded(qp->obj.ctx->adapter, transport_error, qp);
+		break;
+	}
+}
+
 /* An RSS QP goes up only; it comes down when it is destroyed. */
 static int
-rss_modify(struct vmlx4_qp *qp, uint32_t to, uint32_t mask, struct vmlx4_port *port)
+rss_modify(struct vmlx4_qp *qp, uint32_t to, struct vmlx4_port *port)
 {
-	int ret;
+	int ret = 0;
 
-	/* What no QP may do comes first, then what this kind may not. */
-	ret = step_check(qp->state, to, mask);
-	if (ret == 0 && (qp->state != IBV_QPS_RESET || to != IBV_QPS_INIT) &&
+	if ((qp->state != IBV_QPS_RESET || to != IBV_QPS_INIT) &&
 			(qp->state != IBV_QPS_INIT || to != IBV_QPS_RTR))
 		ret = -EOPNOTSUPP;
 	if (ret == 0 && to == IBV_QPS_INIT)
@@ -153,32 +125,75 @@ rss_modify(struct vmlx4_qp *qp, uint32_t to, uint32_t mask, struct vmlx4_port *p
 	return 0;
 }
 
+/*
+ * What uverbs asks of the port numbers of a path, before the step is looked at: that
+ * of the address is the QP's, and a drained queue that gets a new address gets its
+ * port as well.
+ */
 static int
-qp_modify(struct vmlx4_context *ctx, const struct ib_uverbs_modify_qp *request)
+path_port(const struct vmlx4_qp *qp, struct ib_uverbs_modify_qp *request, uint32_t *mask)
+{
+	const struct ib_uverbs_qp_dest *dest = &request->dest;
+
+	if ((*mask & IBV_QP_AV) == 0)
+		return 0;
+	if (dest->port_num < 1 || dest->port_num > qp->obj.ctx->adapter->options.ports)
+		return -EINVAL;
+	if ((*mask & IBV_QP_STATE) != 0 && request->qp_state == IBV_QPS_RTR)
+		return qp->port != NULL && dest->port_num == qp->port->number ? 0 : -EINVAL;
+	if ((*mask & IBV_QP_PORT) != 0)
+		return dest->port_num == request->port_num ? 0 : -EINVAL;
+	*mask |= IBV_QP_PORT;
+	request->port_num = dest->port_num;
+	return 0;
+}
+
+static int
+transport_modify(struct vmlx4_qp *qp, const struct ib_uverbs_modify_qp *request, uint32_t mask,
+	uint32_t to, struct vmlx4_port *port)
+{
+	uint8_t mac[6] = { 0 };
+	int ret = vmlx4_qp_attr_check(qp, request, mask, port != NULL ? port : qp->port, mac);
+
+	if (ret < 0)
+		return ret;
+	/* The attributes first: the step may begin to use them. */
+	vmlx4_qp_attr_store(qp, request, mask, mac);
+	transport_step(qp, to, port, (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
+		request->en_sqd_async_notify != 0);
+	return 0;
+}
+
+static int
+qp_modify(struct vmlx4_context *ctx, struct ib_uverbs_modify_qp *request)
 {
 	uint32_t mask = request->attr_mask;
 	struct vmlx4_port *port = NULL;
 	struct vmlx4_qp *qp;
-	uint32_t to;
-	int ret;
+	uint32_t from, to;
+	int ret = 0;
 
-	qp = vmlx4_obj_find(ctx, request->qp_handle, VMLX4_QP);
+	qp = vmlx4_qp_find(ctx, request->qp_handle);
 	if (qp == NULL)
 		return -EINVAL;
-	if ((mask & IBV_QP_PORT) != 0) {
-		ret = port_of(ctx->adapter, request->port_num, &port);
-		if (ret < 0)
-			return ret;
-	}
-	to = (mask & IBV_QP_STATE) != 0 ? request->qp_state : qp->state;
-	if (to > IBV_QPS_ERR)
+	ret = path_port(qp, request, &mask);
+	if (ret == 0 && (mask & IBV_QP_PORT) != 0)
+		ret = port_of(qp, request->port_num, &port);
+	if (ret < 0)
+		return ret;
+	mask = vmlx4_qp_mask(qp->qp_type, mask);
+	from = (mask & IBV_QP_CUR_STATE) != 0 ? request->cur_qp_state : qp->state;
+	to = (mask & IBV_QP_STATE) != 0 ? request->qp_state : from;
+	/* The program may be wrong about where the QP is: then the card refuses. */
+	if (from > IBV_QPS_ERR || to > IBV_QPS_ERR || from != qp->state ||
+			!vmlx4_qp_step_legal(qp->qp_type, from, to, mask))
 		return -EINVAL;
 	if (qp->table != NULL)
-		return rss_modify(qp, to, mask, port);
-	ret = step_check(qp->state, to, mask);
-	if (ret == 0)
-		raw_step(qp, to, port);
-	return ret;
+		return rss_modify(qp, to, port);
+	if (qp->ib != NULL)
+		return transport_modify(qp, request, mask, to, port);
+	raw_step(qp, to, port);
+	return 0;
 }
 
 int

@@ -103,7 +103,12 @@ vmlx4_handler vmlx4_cmd_create_cq, vmlx4_cmd_create_cq_ex, vmlx4_cmd_resize_cq;
 vmlx4_handler vmlx4_cmd_modify_cq, vmlx4_cmd_destroy_cq;
 vmlx4_handler vmlx4_cmd_create_qp, vmlx4_cmd_create_qp_ex, vmlx4_cmd_query_qp;
 vmlx4_handler vmlx4_cmd_modify_qp, vmlx4_cmd_modify_qp_ex, vmlx4_cmd_destroy_qp;
-vmlx4_handler vmlx4_cmd_attach_mcast;
+vmlx4_handler vmlx4_cmd_open_qp;
+vmlx4_handler vmlx4_cmd_attach_mcast, vmlx4_cmd_detach_mcast;
+vmlx4_handler vmlx4_cmd_create_srq, vmlx4_cmd_create_xsrq, vmlx4_cmd_modify_srq;
+vmlx4_handler vmlx4_cmd_query_srq, vmlx4_cmd_destroy_srq;
+vmlx4_handler vmlx4_cmd_alloc_mw, vmlx4_cmd_dealloc_mw;
+vmlx4_handler vmlx4_cmd_open_xrcd, vmlx4_cmd_close_xrcd;
 vmlx4_handler vmlx4_cmd_create_wq, vmlx4_cmd_modify_wq, vmlx4_cmd_destroy_wq;
 vmlx4_handler vmlx4_cmd_create_table, vmlx4_cmd_destroy_table;
 vmlx4_handler vmlx4_cmd_create_flow, vmlx4_cmd_destroy_flow;
@@ -113,6 +118,8 @@ vmlx4_handler vmlx4_cmd_create_flow, vmlx4_cmd_destroy_flow;
 /* A zeroed object with a handle, counted and in the context's list; NULL: no memory. */
 void *vmlx4_obj_new(struct vmlx4_context *ctx, enum vmlx4_obj_type type, size_t size);
 void vmlx4_obj_free(struct vmlx4_obj *obj);
+/* Each takes the place of the other: context, handle, and what events name. */
+void vmlx4_obj_swap(struct vmlx4_obj *a, struct vmlx4_obj *b);
 /* NULL: no such handle, or it names an object of another type. */
 void *vmlx4_obj_find(struct vmlx4_context *ctx, uint32_t handle, enum vmlx4_obj_type type);
 /* *obj, or -ENOENT, or -EINVAL when the handle names an object of another type. */
@@ -133,6 +140,54 @@ void vmlx4_qp_release(struct vmlx4_qp *qp);
 void vmlx4_wq_release(struct vmlx4_wq *wq);
 void vmlx4_table_release(struct vmlx4_table *table);
 void vmlx4_flow_release(struct vmlx4_flow *flow);
+void vmlx4_srq_release(struct vmlx4_srq *srq);
+void vmlx4_mw_release(struct vmlx4_mw *mw);
+void vmlx4_xrcd_release(struct vmlx4_xrcd *xrcd);
+
+/* ---- qp.c, qp_steps.c, qp_attr.c ---- */
+
+struct ib_uverbs_modify_qp;
+struct ib_uverbs_query_qp_resp;
+
+/* The QP behind a handle, also one that was opened by its number; NULL: none. */
+struct vmlx4_qp *vmlx4_qp_find(struct vmlx4_context *ctx, uint32_t handle);
+/* May a QP of this type take the step with these attributes (IBV_QP_*)? */
+bool vmlx4_qp_step_legal(unsigned int qp_type, uint32_t from, uint32_t to, uint32_t mask);
+/* The attributes of a request that count for the type. */
+uint32_t vmlx4_qp_mask(unsigned int qp_type, uint32_t mask);
+/* Of a QP with a transport; port is where it will be. *mac: of the path, if there is one. */
+int vmlx4_qp_attr_check(const struct vmlx4_qp *qp, const struct ib_uverbs_modify_qp *request,
+	uint32_t mask, const struct vmlx4_port *port, uint8_t mac[6]);
+void vmlx4_qp_attr_store(struct vmlx4_qp *qp, const struct ib_uverbs_modify_qp *request,
+	uint32_t mask, const uint8_t mac[6]);
+void vmlx4_qp_attr_report(const struct vmlx4_qp *qp, struct ib_uverbs_query_qp_resp *reply);
+
+/* ---- qp_open.c ---- */
+
+/*
+ * The QP goes, or one handle of it: true when that is all, since others have it
+ * open. One of them has it from then on.
+ */
+bool vmlx4_qp_handed_over(struct vmlx4_qp *qp);
+
+/* ---- gid.c ---- */
+
+/*
+ * The MAC of the interface with this address, as the kernel of the host would find
+ * it: 0, or -EHOSTUNREACH.
+ */
+int vmlx4_gid_resolve(const struct vmlx4_port *port, const uint8_t gid[VMLX4_GID_SIZE],
+	uint8_t mac[6]);
+
+/* ---- mcast.c ---- */
+
+void vmlx4_mcast_leave_all(struct vmlx4_qp *qp);
+
+/* ---- mw.c ---- */
+
+/* Windows that are bound to the region, or of type 2 by the QP, are so no more. */
+void vmlx4_mw_unbind_mr(struct vmlx4_mr *mr);
+void vmlx4_mw_unbind_qp(struct vmlx4_qp *qp);
 
 /* ---- flow_dont_trap.c ---- */
 
@@ -149,6 +204,7 @@ int vmlx4_flow_copy(const struct ib_uverbs_flow_attr *attr, const uint8_t *specs
 
 #define VMLX4_QPN_FIRST 0x200u  /* firmware keeps the lowest ones */
 #define VMLX4_CQN_FIRST 0x80u
+#define VMLX4_SRQN_FIRST 0x40u
 #define VMLX4_MPT_FIRST 0x100u  /* 1 is the key 0x100 that ends a list of segments */
 
 struct vmlx4_numbers *vmlx4_numbers_new(void);
@@ -162,6 +218,7 @@ int vmlx4_qpn_alloc(struct vmlx4_adapter *adapter, uint32_t count, bool bf_safe,
 	uint32_t *first);
 void vmlx4_qpn_free(struct vmlx4_adapter *adapter, uint32_t first, uint32_t count);
 int vmlx4_cqn_alloc(struct vmlx4_adapter *adapter, uint32_t *cqn);
+int vmlx4_srqn_alloc(struct vmlx4_adapter *adapter, uint32_t *srqn);
 /* An index of the MR table with a key byte that its last user did not have. */
 int vmlx4_mr_key_alloc(struct vmlx4_adapter *adapter, uint32_t *lkey);
 
@@ -201,6 +258,7 @@ unsigned int vmlx4_comp_drop(struct vmlx4_cq *cq);
 
 #define VMLX4_CQ_EVENT_CODES (1u << 0)
 #define VMLX4_QP_EVENT_CODES (0xfeu | 1u << 16)
+#define VMLX4_SRQ_EVENT_CODES (1u << 14 | 1u << 15)
 
 /* ---- wq.c ---- */
 

@@ -53,7 +53,8 @@ device_teardown(void **state)
 	assert_int_equal(ibv_dealloc_pd(device->pd), 0);
 	assert_int_equal(vmlx4_object_counts(&counts), 0);
 	assert_int_equal(counts.pds + counts.mrs + counts.channels + counts.cqs + counts.qps +
-		counts.wqs + counts.tables + counts.flows, 0);
+		counts.wqs + counts.tables + counts.flows + counts.srqs + counts.mws +
+		counts.xrcds, 0);
 	assert_int_equal(counts.mr_bytes, 0);
 	assert_int_equal(ibv_close_device(device->ctx), 0);
 	free(device);

@@ -172,9 +172,8 @@ test_illegal_requests(void **state)
 	REFUSES(core.send_cq_handle, 999, EINVAL);
 	REFUSES(core.recv_cq_handle, device->pd->handle, EINVAL);
 	REFUSES(core.is_srq, 1, EINVAL);
-	REFUSES(core.qp_type, IBV_QPT_UD, EOPNOTSUPP);
-	REFUSES(core.qp_type, IBV_QPT_RC, EOPNOTSUPP);
-	REFUSES(core.qp_type, IBV_QPT_XRC_RECV, EOPNOTSUPP);
+	REFUSES(core.qp_type, IBV_QPT_XRC_RECV, EINVAL); /* the PD is no domain */
+	REFUSES(core.qp_type, IBV_QPT_DRIVER, EOPNOTSUPP);
 	REFUSES(core.qp_type, 0, EINVAL);
 	REFUSES(core.qp_type, 77, EINVAL);
 	REFUSES(core.max_recv_wr, 0, EINVAL);
