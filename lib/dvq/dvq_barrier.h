@@ -8,8 +8,8 @@
  *
  * x86: queue memory is cached and coherent, stores become visible in program
  * order, loads too; and a store to the UAR page, mapped uncached, does not pass
- * earlier stores. So a compiler barrier is enough everywhere. (A BlueFlame page
- * is write-combining: its flush will need a fence of its own.)
+ * earlier stores. So a compiler barrier is enough everywhere but at a BlueFlame
+ * page, which is write-combining: stores to it are not ordered by themselves.
  *
  * Arm: the outer shareable domain includes the adapter. A store barrier orders
  * stores to memory and to the UAR page; a load barrier orders loads before
@@ -86,6 +86,30 @@ dvq_barrier_owner_before_doorbell(void)
 {
 	dvq_barrier_store();
 	DVQ_BARRIER_HOOK(owner_before_doorbell);
+}
+
+/** The WQE in the ring before its copy in the BlueFlame page, which is write-combining. (libmlx4) */
+static inline void
+dvq_barrier_wqe_before_blueflame(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("sfence" ::: "memory");
+#else
+	dvq_barrier_store();
+#endif
+	DVQ_BARRIER_HOOK(wqe_before_blueflame);
+}
+
+/** The copy leaves the write-combining buffers now, and before the next one. (libmlx4) */
+static inline void
+dvq_barrier_blueflame_flush(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("sfence" ::: "memory");
+#else
+	dvq_barrier_store();
+#endif
+	DVQ_BARRIER_HOOK(blueflame_flush);
 }
 
 /** The receive WQEs before the doorbell record that counts them. (libmlx4) */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "dvq_barrier.h"
+#include "dvq_check.h"
 #include "dvq_hw.h"
 
 #ifdef __cplusplus
@@ -21,9 +22,10 @@ struct dvq_cq {
 	uint32_t ci;                    /**< running count of consumed CQEs */
 	uint8_t cqe_shift;              /**< log2 of the CQE size: 5 or 6 */
 	uint8_t valid_offset;           /**< of the valid 32 bytes in a CQE: 0 or 32 */
+	uint32_t published;             /**< DVQ_DEBUG: what was stored to the record */
 	volatile uint32_t *set_ci_db;   /**< doorbell record: consumer index */
 	volatile uint32_t *arm_db;      /**< doorbell record: last arm */
-	void *uar;                      /**< base of the UAR page */
+	void *uar;                      /**< base of the UAR page; NULL: cannot be armed */
 	uint32_t arm_sn;                /**< completion events consumed, plus one */
 	uint32_t cqn;
 };
@@ -127,8 +129,13 @@ dvq_cq_poll(struct dvq_cq *cq)
 static inline void
 dvq_cq_update_ci(struct dvq_cq *cq)
 {
+	DVQ_DEBUG_SAME("CQ", cq->cqn, "the consumer index in its record",
+		       be32toh(*cq->set_ci_db) & DVQ_CQ_CI_MASK, cq->published);
 	dvq_barrier_cqe_before_ci();
 	*cq->set_ci_db = htobe32(cq->ci & DVQ_CQ_CI_MASK);
+#ifdef DVQ_DEBUG
+	cq->published = cq->ci & DVQ_CQ_CI_MASK;
+#endif
 }
 
 /**

@@ -48,9 +48,21 @@ static_assert(offsetof(struct dvq_ctrl_seg, imm) == 12, "control segment");
 #define DVQ_CTRL_INNER_L4_CSUM (1u << 27) /* ConnectX-3 Pro tunnels; mlx4_en (ILP) */
 #define DVQ_CTRL_RR (1u << 6)         /* set with LSO; mlx4_en */
 #define DVQ_CTRL_OPCODE_MASK 0x1fu
+#define DVQ_CTRL_BF_INDEX_SHIFT 8     /* low 16 bits of the WQE's index; BlueFlame; libmlx4 */
 #define DVQ_OP_NOP 0x00u              /* PRM */
+#define DVQ_OP_SEND_INVAL 0x01u       /* this and the others below: libmlx4 */
+#define DVQ_OP_RDMA_WRITE 0x08u
+#define DVQ_OP_RDMA_WRITE_IMM 0x09u
 #define DVQ_OP_SEND 0x0au             /* PRM */
+#define DVQ_OP_SEND_IMM 0x0bu
 #define DVQ_OP_LSO 0x0eu              /* PRM */
+#define DVQ_OP_RDMA_READ 0x10u
+#define DVQ_OP_ATOMIC_CAS 0x11u
+#define DVQ_OP_ATOMIC_FAA 0x12u
+#define DVQ_OP_MASKED_CAS 0x14u       /* mlx4_ib */
+#define DVQ_OP_MASKED_FAA 0x15u       /* mlx4_ib */
+#define DVQ_OP_BIND_MW 0x18u
+#define DVQ_OP_LOCAL_INVAL 0x1bu
 
 /* vlan_ds */
 #define DVQ_CTRL_VLAN_SHIFT 16
@@ -60,10 +72,11 @@ static_assert(offsetof(struct dvq_ctrl_seg, imm) == 12, "control segment");
 #define DVQ_CTRL_DS_MASK 0x3fu
 
 /* flags */
+#define DVQ_CTRL_SO (1u << 7)         /* strong ordering: not before what is in flight; libmlx4 */
 #define DVQ_CTRL_L4_CSUM (1u << 5)    /* compute TCP or UDP checksum; libmlx4 */
 #define DVQ_CTRL_IP_CSUM (1u << 4)    /* compute IPv4 header checksum; libmlx4 */
 #define DVQ_CTRL_CQE (3u << 2)        /* generate a CQE; always both bits; libmlx4 */
-#define DVQ_CTRL_SE (1u << 1)         /* raw Ethernet: append no ICRC; mlx4_en */
+#define DVQ_CTRL_SE (1u << 1)         /* solicited event; raw Ethernet: append no ICRC; mlx4_en */
 #define DVQ_CTRL_FL (1u << 0)         /* force loopback; PRM */
 
 /* Data segment: also the whole of a receive WQE; PRM. */
@@ -91,6 +104,98 @@ struct dvq_lso_seg {
 
 static_assert(sizeof(struct dvq_lso_seg) == 4, "LSO segment");
 
+/* Where RDMA and atomic operations go; behind the control segment; libmlx4. */
+struct dvq_raddr_seg {
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct dvq_raddr_seg) == 16, "remote address segment");
+static_assert(offsetof(struct dvq_raddr_seg, rkey) == 8, "remote address segment");
+
+/* Operands of an atomic operation, behind the remote address; libmlx4. */
+struct dvq_atomic_seg {
+	uint64_t swap_add;
+	uint64_t compare;
+};
+
+static_assert(sizeof(struct dvq_atomic_seg) == 16, "atomic segment");
+
+/* The same with masks; mlx4_ib. */
+struct dvq_masked_atomic_seg {
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t swap_add_mask;
+	uint64_t compare_mask;
+};
+
+static_assert(sizeof(struct dvq_masked_atomic_seg) == 32, "masked atomic segment");
+
+/* The key that a LOCAL_INVAL invalidates; libmlx4. */
+struct dvq_inval_seg {
+	uint64_t reserved0;
+	uint32_t key;
+	uint32_t reserved1;
+	uint64_t reserved2[2];
+};
+
+static_assert(sizeof(struct dvq_inval_seg) == 32, "invalidation segment");
+static_assert(offsetof(struct dvq_inval_seg, key) == 8, "invalidation segment");
+
+/* What a BIND_MW binds; libmlx4. */
+struct dvq_bind_seg {
+	uint32_t access;         /* DVQ_BIND_ATOMIC, _WRITE, _READ */
+	uint32_t type;           /* DVQ_BIND_TYPE_2, _ZERO_BASED */
+	uint32_t new_rkey;
+	uint32_t lkey;           /* of the region below the window */
+	uint64_t addr;
+	uint64_t length;
+};
+
+static_assert(sizeof(struct dvq_bind_seg) == 32, "bind segment");
+static_assert(offsetof(struct dvq_bind_seg, new_rkey) == 8, "bind segment");
+static_assert(offsetof(struct dvq_bind_seg, addr) == 16, "bind segment");
+
+#define DVQ_BIND_ATOMIC (1u << 31)
+#define DVQ_BIND_WRITE (1u << 30)
+#define DVQ_BIND_READ (1u << 29)
+#define DVQ_BIND_TYPE_2 (1u << 31)
+#define DVQ_BIND_ZERO_BASED (1u << 30)
+
+/* Where a datagram goes: behind the control segment of a UD QP; libmlx4. */
+struct dvq_datagram_seg {
+	uint32_t port_pd;        /* port 31:24, VLAN present 29, protection domain 23:0 */
+	uint8_t reserved0;
+	uint8_t g_slid;
+	uint16_t dlid;
+	uint8_t reserved1;
+	uint8_t gid_index;
+	uint8_t stat_rate;
+	uint8_t hop_limit;
+	uint32_t sl_tclass_flowlabel;
+	uint8_t dgid[16];
+	uint32_t qpn;
+	uint32_t qkey;
+	uint16_t vlan;
+	uint8_t mac[6];
+};
+
+static_assert(sizeof(struct dvq_datagram_seg) == 48, "datagram segment");
+static_assert(offsetof(struct dvq_datagram_seg, dgid) == 16, "datagram segment");
+static_assert(offsetof(struct dvq_datagram_seg, qpn) == 32, "datagram segment");
+static_assert(offsetof(struct dvq_datagram_seg, mac) == 42, "datagram segment");
+
+/* First segment of each WQE of an SRQ; data segments follow; libmlx4. */
+struct dvq_srq_next_seg {
+	uint16_t reserved0;
+	uint16_t next;           /* number of the next WQE of the list */
+	uint32_t reserved1[3];
+};
+
+static_assert(sizeof(struct dvq_srq_next_seg) == 16, "SRQ next segment");
+static_assert(offsetof(struct dvq_srq_next_seg, next) == 2, "SRQ next segment");
+
 #define DVQ_SEG_INLINE (1u << 31)
 #define DVQ_SEG_EMPTY DVQ_SEG_INLINE  /* zero bytes: an empty inline segment; libmlx4 */
 #define DVQ_SEG_MAX_BYTES ((1u << 31) - 1)
@@ -104,8 +209,8 @@ static_assert(sizeof(struct dvq_lso_seg) == 4, "LSO segment");
 /* CQE: 32 bytes, or the second half of 64; libmlx4. */
 struct dvq_cqe {
 	uint32_t vlan_my_qpn;    /* DVQ_CQE_* tunnel and VLAN bits, QPN 23:0 */
-	uint32_t rss_hash;       /* immed_rss_invalid; mlx4_en */
-	uint32_t g_mlpath_rqpn;
+	uint32_t rss_hash;       /* or immediate data, or the invalidated key; libmlx4, mlx4_en */
+	uint32_t g_mlpath_rqpn;  /* GRH 31, path bits 30:24, remote QPN (XRC: SRQN) 23:0; libmlx4 */
 	uint16_t sl_vid;         /* tag; or time stamp 47:32 */
 	uint16_t smac_hi;        /* or time stamp 31:16 */
 	uint32_t status;         /* DVQ_CQE_ST_* */
@@ -149,7 +254,10 @@ static_assert(offsetof(struct dvq_err_cqe, owner_sr_opcode) == 31, "error CQE");
 #define DVQ_CQE_IS_SEND 0x40u
 #define DVQ_CQE_INLINE_SCATTER 0x20u
 #define DVQ_CQE_OPCODE_MASK 0x1fu
+#define DVQ_CQE_OP_RECV_WRITE_IMM 0x00u
 #define DVQ_CQE_OP_RECV_SEND 0x01u
+#define DVQ_CQE_OP_RECV_SEND_IMM 0x02u
+#define DVQ_CQE_OP_RECV_SEND_INVAL 0x03u
 #define DVQ_CQE_OP_RESIZE 0x16u
 #define DVQ_CQE_OP_ERROR 0x1eu
 
@@ -161,6 +269,9 @@ static_assert(offsetof(struct dvq_err_cqe, owner_sr_opcode) == 31, "error CQE");
 #define DVQ_CQE_TUNNEL_L4OK (1u << 26)   /* mlx4_en; ConnectX-3 Pro */
 #define DVQ_CQE_TUNNEL_IPV4 (1u << 25)   /* outer header; mlx4_en; ConnectX-3 Pro */
 #define DVQ_CQE_QPN_MASK 0xffffffu
+
+/* g_mlpath_rqpn */
+#define DVQ_CQE_GRH (1u << 31)
 
 /* status; mlx4_en */
 #define DVQ_CQE_ST_IPOK (1u << 28)
@@ -196,6 +307,8 @@ static_assert(offsetof(struct dvq_err_cqe, owner_sr_opcode) == 31, "error CQE");
 #define DVQ_CQ_CI_MASK 0xffffffu
 #define DVQ_CQ_ARM_SOLICITED 1u          /* next solicited or failed completion; PRM */
 #define DVQ_CQ_ARM_NEXT 2u               /* next completion; PRM */
+/* A BlueFlame register: two buffers, used in turn. No dump of a card shows the size; mlx4_core */
+#define DVQ_BF_REG_SIZE 512u
 #define DVQ_RQ_DB_MASK 0xffffu           /* running count of posted WQEs; libmlx4 */
 
 #ifdef __cplusplus

@@ -3,10 +3,12 @@
 #ifndef DVQ_RQ_H_
 #define DVQ_RQ_H_
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "dvq_barrier.h"
+#include "dvq_check.h"
 #include "dvq_hw.h"
 
 #ifdef __cplusplus
@@ -19,9 +21,11 @@ struct dvq_rq {
 	uint32_t wqe_cnt;               /**< WQEs, a power of two */
 	uint32_t pi;                    /**< running count of posted WQEs */
 	uint32_t ci;                    /**< running count of completed WQEs; by the caller */
+	uint32_t published;             /**< DVQ_DEBUG: what was stored to the record */
 	volatile uint32_t *db;          /**< doorbell record */
 	uint8_t stride_shift;           /**< log2 of the WQE size */
 	uint16_t max_sge;               /**< segments that a WQE holds */
+	uint32_t number;                /**< of the WQ or QP, for messages */
 };
 
 /** WQEs that can be posted before the ring is full. */
@@ -87,14 +91,45 @@ dvq_rq_post(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
 }
 
 /**
+ * dvq_rq_post() with its conditions checked: @p n from 0 up.
+ *
+ * @return 0; -ENOMEM when the ring is full, -EMSGSIZE when the WQE has not so many
+ * segments: nothing was posted.
+ */
+static inline int
+dvq_post_recv(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
+{
+	DVQ_CHECK(dvq_rq_room(rq) != 0, -ENOMEM);
+	DVQ_CHECK(n <= rq->max_sge, -EMSGSIZE);
+	dvq_rq_post(rq, sge, n);
+	return 0;
+}
+
+/**
  * Let the adapter see the WQEs posted so far. The record counts modulo 2^16.
  * Ordering: all stores to the WQEs before the record. Source: libmlx4.
  */
 static inline void
 dvq_rq_publish(struct dvq_rq *rq)
 {
+	DVQ_DEBUG_SAME("receive queue", rq->number, "the doorbell record",
+		       be32toh(*rq->db) & DVQ_RQ_DB_MASK, rq->published);
 	dvq_barrier_rwqe_before_record();
 	*rq->db = htobe32(rq->pi & DVQ_RQ_DB_MASK);
+#ifdef DVQ_DEBUG
+	rq->published = rq->pi & DVQ_RQ_DB_MASK;
+#endif
+}
+
+/**
+ * Take back the oldest WQE: those of a receive queue complete in the order of posting.
+ *
+ * @return its running index; the buffers of this WQE are the program's again.
+ */
+static inline uint32_t
+dvq_rq_complete(struct dvq_rq *rq)
+{
+	return rq->ci++;
 }
 
 /**
@@ -106,6 +141,7 @@ dvq_rq_reset(struct dvq_rq *rq)
 {
 	rq->pi = 0;
 	rq->ci = 0;
+	rq->published = 0;
 	*rq->db = 0;
 }
 

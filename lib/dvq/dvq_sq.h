@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dvq_barrier.h"
+#include "dvq_check.h"
 #include "dvq_hw.h"
 
 #ifdef __cplusplus
@@ -165,12 +166,28 @@ dvq_ctrl_fill(const struct dvq_sq *sq, uint32_t units, uint32_t vlan, uint32_t f
 	ctrl->imm = imm;
 }
 
+/* DVQ_DEBUG: the block at sq->pi must still be of the pass before. */
+static inline void
+dvq_sq_debug(const struct dvq_sq *sq)
+{
+#ifdef DVQ_DEBUG
+	uint32_t stale = (sq->pi & sq->bb_cnt) != 0 ? 0 : DVQ_CTRL_OWNER;
+	uint32_t dword = be32toh(*(const volatile uint32_t *)dvq_sq_block(sq, sq->pi));
+
+	DVQ_DEBUG_SAME("send queue of QP", be32toh(sq->qpn_be) >> 8,
+		       "the owner bit of the next WQE", dword & DVQ_CTRL_OWNER, stale);
+#else
+	(void)sq;
+#endif
+}
+
 /* Dword 0 of the control segment at sq->pi: the adapter may execute the WQE. */
 static inline void
 dvq_ctrl_own(const struct dvq_sq *sq, uint32_t opcode)
 {
 	uint8_t *block = dvq_sq_block(sq, sq->pi);
 
+	dvq_sq_debug(sq);
 	if ((sq->pi & sq->bb_cnt) != 0)
 		opcode |= DVQ_CTRL_OWNER;
 	dvq_barrier_wqe_before_owner();

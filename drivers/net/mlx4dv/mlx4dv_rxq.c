@@ -323,7 +323,7 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 {
 	char error[256];
 	struct dvq_open_request req = {
-		.wq = ring->wq, .rq = &ring->rq,
+		.wq = ring->wq, .rq = &ring->rq, .need = DVQ_ARM,
 		.error = error, .error_size = sizeof(error),
 	};
 	size_t n;
