@@ -12,11 +12,14 @@
 	X(tx_oversize) X(tx_link_down) X(tx_wire_drops) X(tx_errors) \
 	X(rx_no_rule) X(rx_no_wqe) \
 	X(rx_oversize) X(rx_dropped_by_rule) X(rx_cq_overrun) X(rx_errors) X(rx_link_down) \
-	X(rx_runt) X(rx_wire_drops) X(rx_wire_bad) X(rx_crc_errors) X(rx_overruns)
+	X(rx_runt) X(rx_wire_drops) X(rx_wire_bad) X(rx_crc_errors) X(rx_overruns) \
+	X(rx_roce_sequence) X(rx_roce_bad) X(rx_roce_no_qp) X(rx_roce_qkey) \
+	X(rx_roce_no_wqe) X(rx_roce_refused)
 
 #define VMLX4_PORT_COUNTERS(X) \
 	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(tx_pause) \
 	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_broadcast) X(rx_pause) \
+	X(tx_roce) X(tx_roce_timeouts) X(tx_roce_sequence) X(tx_roce_rnr) X(rx_roce_rnr) \
 	VMLX4_DROP_COUNTERS(X)
 
 /* Sums as the interface's statistics have them. */

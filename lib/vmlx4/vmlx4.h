@@ -75,6 +75,18 @@ struct vmlx4_port_stats {
 	                              *   left a checksum that nobody can complete */
 	uint64_t rx_crc_errors;      /**< arrived with a bad FCS: a fault damaged them */
 	uint64_t rx_overruns;        /**< the port's buffer was full (fault "slow") */
+	/* Packets of RC, UC, UD and XRC QPs, which are in the sums above as well. */
+	uint64_t tx_roce;            /**< sent */
+	uint64_t tx_roce_timeouts;   /**< times without an answer: sent again, or given up */
+	uint64_t tx_roce_sequence;   /**< NAKs of a peer that missed one */
+	uint64_t tx_roce_rnr;        /**< NAKs of a peer without a receive WQE */
+	uint64_t rx_roce_rnr;        /**< NAKs for the lack of a receive WQE */
+	uint64_t rx_roce_sequence;   /**< not the one expected: one before was lost */
+	uint64_t rx_roce_bad;        /**< cut off, unknown, or with a wrong ICRC */
+	uint64_t rx_roce_no_qp;      /**< no QP of that number, transport and PKey takes packets */
+	uint64_t rx_roce_qkey;       /**< UD: not the QP's Q_Key */
+	uint64_t rx_roce_no_wqe;     /**< UC, UD: no receive WQE was posted */
+	uint64_t rx_roce_refused;    /**< UC: not allowed, or malformed */
 };
 
 /** Live verbs objects of the whole adapter: what a leak test compares. */

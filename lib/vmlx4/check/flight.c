@@ -16,7 +16,8 @@ struct record {
 	uint32_t ci;
 	uint16_t size;          /* of the WQE, bytes */
 	bool waits;             /* its CQE is not written yet… */
-	uint8_t opcode;         /* …with this opcode… */
+	uint8_t opcode;         /* …with this opcode, and length… */
+	uint32_t byte_cnt;
 	uint64_t due;           /* …and not before */
 	uint64_t wqe, payload;  /* digests */
 	const void *first;      /* where the payload begins: to fetch it */
@@ -72,17 +73,39 @@ digest_wqe(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		size < 16 ? 0 : size - 16) | 1;
 }
 
-/* Where the segments of the payload begin. */
+/* Where the segments begin. */
 static uint32_t
-first_segment(const uint8_t *wqe, uint32_t size)
+first_segment(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
+{
+	switch (vmlx4_be32(wqe) & VMLX4_HW_OPCODE) {
+	case VMLX4_HW_OP_SEND:
+	case VMLX4_HW_OP_SEND_IMM:
+	case VMLX4_HW_OP_SEND_INVAL:
+		return qp->qp_type == IBV_QPT_UD ? 64 : 16;
+	case VMLX4_HW_OP_WRITE:
+	case VMLX4_HW_OP_WRITE_IMM:
+	case VMLX4_HW_OP_READ:
+		return 32;
+	case VMLX4_HW_OP_ATOMIC_CS:
+	case VMLX4_HW_OP_ATOMIC_FA:
+		return 48;
+	case VMLX4_HW_OP_LSO:
+		if (size >= 32)
+			return 16 + ((4 + VMLX4_HW_LSO_HEADER(vmlx4_be32(wqe + 16)) + 15) & ~15u);
+		return size;
+	default:
+		return size;
+	}
+}
+
+/* Bytes that it sends; those of a read or atomic are written. */
+static bool
+sends_payload(const uint8_t *wqe)
 {
 	uint32_t op = vmlx4_be32(wqe) & VMLX4_HW_OPCODE;
 
-	if (op == VMLX4_HW_OP_SEND)
-		return 16;
-	if (op == VMLX4_HW_OP_LSO && size >= 32)
-		return 16 + ((4 + VMLX4_HW_LSO_HEADER(vmlx4_be32(wqe + 16)) + 15) & ~15u);
-	return size;
+	return op != VMLX4_HW_OP_READ && op != VMLX4_HW_OP_ATOMIC_CS &&
+		op != VMLX4_HW_OP_ATOMIC_FA;
 }
 
 /* The next segment with a pointer from *at on; false: there is none. */
@@ -104,7 +127,7 @@ static uint64_t
 digest_payload(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size,
 	const void **first)
 {
-	uint32_t at = first_segment(wqe, size);
+	uint32_t at = sends_payload(wqe) ? first_segment(qp, wqe, size) : size;
 	uint64_t digest = 1;
 
 	*first = wqe;
@@ -239,7 +262,8 @@ complete_due(struct vmlx4_flight *flight, uint64_t now)
 			return true;
 		}
 		verify_up_to(flight, i + 1);
-		if (!vmlx4_sq_write_cqe(flight->qp, record->ci, record->opcode))
+		if (!vmlx4_sq_write_cqe(flight->qp, record->ci, record->opcode,
+		    record->byte_cnt))
 			return false;
 	}
 	return true;
@@ -278,7 +302,7 @@ behind_record(const struct vmlx4_flight *flight, uint32_t index)
 }
 
 bool
-vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
+vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode, uint32_t byte_cnt)
 {
 	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
 	struct vmlx4_flight *flight = vmlx4_sq_flight(qp);
@@ -296,6 +320,7 @@ vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 	record = &flight->records[(i - 1) & flight->mask];
 	record->waits = true;
 	record->opcode = (uint8_t)opcode;
+	record->byte_cnt = byte_cnt;
 	record->due = vmlx4_time(adapter) + adapter->options.completion_lag_ns;
 	if (!flight->timer.armed) {
 		flight->timer.fire = flight_due;
@@ -311,7 +336,7 @@ vmlx4_flight_hold_burst(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 
 	for (left = signaled; left != 0; left &= left - 1)
 		if (!vmlx4_flight_hold(qp, first + (uint32_t)__builtin_ctz(left),
-		    VMLX4_HW_OP_SEND))
+		    VMLX4_HW_OP_SEND, 0))
 			now |= left & -left;
 	return now;
 }
@@ -358,9 +383,9 @@ vmlx4_flight_forget(struct vmlx4_adapter *adapter)
 }
 
 bool
-vmlx4_wqe_uses(const uint8_t *wqe, uint32_t size, uint32_t lkey)
+vmlx4_wqe_uses(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size, uint32_t lkey)
 {
-	uint32_t at = first_segment(wqe, size);
+	uint32_t at = first_segment(qp, wqe, size);
 
 	for (; next_pointer(wqe, size, &at); at += 16)
 		if (vmlx4_be32(wqe + at + 4) == lkey)
@@ -379,7 +404,7 @@ vmlx4_flight_uses(const struct vmlx4_qp *qp, uint32_t lkey, uint32_t *index)
 		const struct record *record = &flight->records[i & flight->mask];
 
 		*index = record->ci;
-		if (vmlx4_wqe_uses(vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy),
+		if (vmlx4_wqe_uses(qp, vmlx4_sq_piece(&qp->sq, record->ci, record->size, copy),
 		    record->size, lkey))
 			return true;
 	}

@@ -28,7 +28,8 @@ void vmlx4_flight_seal(struct vmlx4_qp *qp);
  * The WQE at a running index was executed and wants a CQE. True: that comes later,
  * by itself. False: the caller writes it now; what it covers was looked at.
  */
-bool vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode);
+bool vmlx4_flight_hold(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode,
+	uint32_t byte_cnt);
 /* Those of a burst of SEND: bit i is the WQE at first + i. Which to write now. */
 uint32_t vmlx4_flight_hold_burst(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled);
 /* The queue stops: write the CQEs that wait, and look at what else was executed. */
@@ -41,6 +42,6 @@ void vmlx4_flight_forget(struct vmlx4_adapter *adapter);
 bool vmlx4_flight_uses(const struct vmlx4_qp *qp, uint32_t lkey, uint32_t *index);
 
 /* Has this WQE, contiguous, a segment in the region? */
-bool vmlx4_wqe_uses(const uint8_t *wqe, uint32_t size, uint32_t lkey);
+bool vmlx4_wqe_uses(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size, uint32_t lkey);
 
 #endif /* VMLX4_FLIGHT_H_ */

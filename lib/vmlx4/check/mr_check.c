@@ -29,7 +29,7 @@ sq_posts(const struct vmlx4_qp *qp, uint32_t lkey, uint32_t *index)
 			return false;
 		size = (vmlx4_be32(wqe + 4) & VMLX4_HW_DS) * 16;
 		*index = sq->ci + i;
-		if (vmlx4_wqe_uses(vmlx4_sq_piece(sq, sq->ci + i, size, linear), size, lkey))
+		if (vmlx4_wqe_uses(qp, vmlx4_sq_piece(sq, sq->ci + i, size, linear), size, lkey))
 			return true;
 	}
 	return false;

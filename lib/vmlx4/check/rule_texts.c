@@ -79,7 +79,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_SQ_OPCODE] = {
 		"sq-opcode",
-		"A WQE of a raw packet QP is a SEND, an LSO or a NOP.",
+		"A WQE of a raw packet QP is a SEND, an LSO or a NOP; one of another QP an\n"
+		"operation of its transport.",
 		"rdma-core: the opcodes of providers/mlx4; Linux mlx4_en.",
 		"the opcode of each WQE.",
 	},
@@ -105,7 +106,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	[VMLX4_RULE_SQ_DWORD1] = {
 		"sq-dword1",
 		"Bytes 4 to 6 of a control segment (VLAN tag, insertion bits) are 0 unless a tag\n"
-		"is to be inserted; the QPN, as BlueFlame wants it, is harmless.",
+		"is to be inserted, which only a raw packet QP can; the QPN, as BlueFlame wants\n"
+		"it, is harmless.",
 		"Linux mlx4_en: layout of the control segment. The hazard of bytes left\n"
 		"over from an earlier WQE is deduced.",
 		"something else stands there while no insertion is asked for.",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../hca/internal.h"
+#include "../ib/transport.h"
 #include "../profile.h"
 #include "wqe_check.h"
 
@@ -11,6 +12,8 @@
 
 /* Dword 0: bits that no source gives a meaning on a raw packet QP. */
 #define DW0_RESERVED 0x470000a0u
+/* On a QP with a transport neither the checksums nor LSO have a meaning. */
+#define DW0_RESERVED_IB 0x5f0000e0u
 #define MIN_INLINE 17u /* shorter inline frames hang the card [K: MIN_PKT_LEN] */
 #define ETH_HEADER 14u
 
@@ -31,13 +34,13 @@ report(struct vmlx4_qp *qp, enum vmlx4_rule rule, const char *format, ...)
 }
 
 static void
-check_dword0(struct vmlx4_qp *qp, uint32_t dw0)
+check_dword0(struct vmlx4_qp *qp, uint32_t dw0, uint32_t reserved)
 {
 	uint32_t index = (dw0 & VMLX4_HW_BF_INDEX) >> 8;
 
-	if (unlikely((dw0 & DW0_RESERVED) != 0))
+	if (unlikely((dw0 & reserved) != 0))
 		report(qp, VMLX4_RULE_SQ_RESERVED, "dword 0 is %#x: the bits %#x mean nothing",
-			dw0, dw0 & DW0_RESERVED);
+			dw0, dw0 & reserved);
 	if (unlikely(index != 0 && index != (uint16_t)qp->sq.ci))
 		report(qp, VMLX4_RULE_SQ_INDEX, "dword 0 is %#x: index %#x for WQE %#x", dw0,
 			index, (uint16_t)qp->sq.ci);
@@ -48,16 +51,22 @@ check_dword0(struct vmlx4_qp *qp, uint32_t dw0)
 }
 
 static void
-check_flags(struct vmlx4_qp *qp, uint32_t op, uint32_t dw1, uint32_t dw2)
+check_cqe_bits(struct vmlx4_qp *qp, uint32_t dw2)
 {
 	uint32_t c = dw2 & VMLX4_HW_CQE_ALWAYS;
 
+	if (unlikely(c != 0 && c != VMLX4_HW_CQE_ALWAYS))
+		report(qp, VMLX4_RULE_SQ_CQE_BITS, "flags %#x have one of the two C bits", dw2);
+}
+
+static void
+check_flags(struct vmlx4_qp *qp, uint32_t op, uint32_t dw1, uint32_t dw2)
+{
 	if (unlikely((dw1 >> 8) != 0 && (dw1 >> 8) != qp->qpn &&
 	    (dw1 & (VMLX4_HW_INS_CVLAN | VMLX4_HW_INS_SVLAN)) == 0))
 		report(qp, VMLX4_RULE_SQ_DWORD1,
 			"bytes 4..6 are %06x and no VLAN insertion is asked for", dw1 >> 8);
-	if (unlikely(c != 0 && c != VMLX4_HW_CQE_ALWAYS))
-		report(qp, VMLX4_RULE_SQ_CQE_BITS, "flags %#x have one of the two C bits", dw2);
+	check_cqe_bits(qp, dw2);
 	if (unlikely((op == VMLX4_HW_OP_SEND || op == VMLX4_HW_OP_LSO) && (dw2 & VMLX4_HW_SE) == 0))
 		report(qp, VMLX4_RULE_SQ_SE, "flags %#x lack SE: the card would append an ICRC",
 			dw2);
@@ -151,12 +160,36 @@ check_lso(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size, uint32_t dw0)
 			length, dw0);
 }
 
+/* SE is for solicited events here, and nothing is inserted. */
+static void
+check_transport(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
+{
+	uint32_t dw0 = vmlx4_be32(wqe), dw1 = vmlx4_be32(wqe + 4), least;
+
+	check_dword0(qp, dw0, DW0_RESERVED_IB);
+	if ((dw1 >> 8) != 0 && (dw1 >> 8) != qp->qpn)
+		report(qp, VMLX4_RULE_SQ_DWORD1, "bytes 4..6 are %06x, and not 0 or the QPN",
+			dw1 >> 8);
+	check_cqe_bits(qp, vmlx4_be32(wqe + 8));
+	least = vmlx4_ib_wqe_least(qp, (uint8_t)(dw0 & VMLX4_HW_OPCODE));
+	if (least == 0)
+		report(qp, VMLX4_RULE_SQ_OPCODE, "opcode %#x is none of the QP's transport",
+			dw0 & VMLX4_HW_OPCODE);
+	else if (size < least)
+		report(qp, VMLX4_RULE_SQ_DS, "a WQE of %u bytes, with opcode %#x the least is %u",
+			size, dw0 & VMLX4_HW_OPCODE, least);
+}
+
 void
 vmlx4_wqe_check(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 {
 	uint32_t dw0 = vmlx4_be32(wqe), op = dw0 & VMLX4_HW_OPCODE;
 
-	check_dword0(qp, dw0);
+	if (qp->ib != NULL) {
+		check_transport(qp, wqe, size);
+		return;
+	}
+	check_dword0(qp, dw0, DW0_RESERVED);
 	check_flags(qp, op, vmlx4_be32(wqe + 4), vmlx4_be32(wqe + 8));
 	if (op == VMLX4_HW_OP_NOP)
 		return;

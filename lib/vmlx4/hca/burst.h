@@ -22,7 +22,7 @@
 static inline bool
 vmlx4_adapter_bursts(const struct vmlx4_adapter *adapter)
 {
-	return adapter->trace == NULL && adapter->faults == NULL;
+	return adapter->trace == NULL && adapter->faults == NULL && adapter->ib == NULL;
 }
 
 /* May plain frames leave the port by the burst? */

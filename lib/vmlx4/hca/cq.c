@@ -35,6 +35,7 @@ vmlx4_cq_init(struct vmlx4_cq *cq)
 	cq->pi = 0;
 	cq->room = 0;
 	cq->error_pi = 0;
+	cq->solicited_pi = 0;
 	cq->error = false;
 	memset(&cq->check, 0, sizeof(cq->check));
 	cq->fired_sn = 0xff;
@@ -181,8 +182,8 @@ count_error(struct vmlx4_adapter *adapter, uint32_t qpn, bool send, uint8_t synd
 }
 
 void
-vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
-	uint16_t wqe_index, uint8_t syndrome)
+vmlx4_cq_write_error_of(struct vmlx4_cq *cq, uint32_t qpn, bool send,
+	uint16_t wqe_index, uint8_t syndrome, uint32_t srqn)
 {
 	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(cq);
 	uint8_t vendor = syndrome == VMLX4_HW_SYN_LOC_PROT ? VMLX4_HW_VENDOR_PROT :
@@ -194,6 +195,7 @@ vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 		vendor = vmlx4_fault_vendor(cq->obj.ctx->adapter, syndrome, vendor);
 	memset(cqe, 0, offsetof(struct vmlx4_hw_cqe, owner_op));
 	cqe->vlan_qpn = htobe32(qpn & 0xffffff);
+	cqe->mlpath = htobe32(srqn);
 	/* Reserved, and read as a length by drivers that miss the opcode. */
 	cqe->byte_cnt = htobe32(0x80000000);
 	cqe->wqe_index = htobe16(wqe_index);
@@ -201,6 +203,20 @@ vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 	cq->error_pi = cq->pi + 1;
 	count_error(cq->obj.ctx->adapter, qpn, send, syndrome);
 	vmlx4_cq_commit(cq, cqe, VMLX4_HW_CQE_OP_ERROR | (send ? VMLX4_HW_CQE_SEND : 0));
+}
+
+void
+vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
+	uint16_t wqe_index, uint8_t syndrome)
+{
+	vmlx4_cq_write_error_of(cq, qpn, send, wqe_index, syndrome, 0);
+}
+
+/* Behind the last CQE that a solicited arm waits for. */
+static uint32_t
+solicited(const struct vmlx4_cq *cq)
+{
+	return (int32_t)(cq->solicited_pi - cq->error_pi) > 0 ? cq->solicited_pi : cq->error_pi;
 }
 
 /* Error CQEs at or behind the consumer index of the arm: some, or none. */
@@ -219,7 +235,7 @@ vmlx4_cq_check_arm(struct vmlx4_cq *cq)
 	uint32_t cmd = VMLX4_HW_ARM_CMD(arm), sn = VMLX4_HW_ARM_SN(arm);
 	uint32_t visible = vmlx4_fault_visible(cq);
 	uint32_t up_to = cmd == VMLX4_HW_ARM_SOLICITED &&
-		(int32_t)(cq->error_pi - visible) < 0 ? cq->error_pi : visible;
+		(int32_t)(solicited(cq) - visible) < 0 ? solicited(cq) : visible;
 	int32_t ahead;
 
 	if (cmd == 0 || cq->channel == NULL)

@@ -245,7 +245,8 @@ run_queues(struct vmlx4_context *ctx, unsigned int budget)
 			share = SQ_BUDGET;
 		ctx->adapter->tx_active = qp;
 		if (share != 0)
-			done += vmlx4_sq_run(qp, share);
+			done += unlikely(qp->ib != NULL) ? vmlx4_ib_sq_run(qp, share) :
+				vmlx4_sq_run(qp, share);
 		ctx->adapter->tx_active = NULL;
 		left |= qp->sq.pending;
 	}
@@ -292,6 +293,8 @@ vmlx4_engine_pass_unguarded(struct vmlx4_adapter *adapter, unsigned int budget)
 		done += poll_wires(adapter, budget - done);
 	if (unlikely(!STAILQ_EMPTY(&engine->injected)) && done < budget)
 		done += vmlx4_inject_deliver(adapter, budget - done);
+	if (unlikely(adapter->ib != NULL))
+		done += vmlx4_ib_run(adapter, budget);
 	vmlx4_trace_counters(adapter);
 	return done;
 }
@@ -526,6 +529,7 @@ vmlx4_engine_stop(struct vmlx4_adapter *adapter)
 	vmlx4_check_stop(adapter);
 	vmlx4_wires_idle(adapter);
 	vmlx4_inject_drop(engine);
+	vmlx4_ib_stop(adapter);
 	vmlx4_unlock(adapter);
 	free(engine);
 }

@@ -128,7 +128,8 @@ struct vmlx4_cq {
 	bool error;         /* overrun: nothing is delivered any more */
 	uint8_t fired_sn;   /* sn of the last arm that was answered, 0xff: none */
 	uint32_t room;      /* CQEs that may be written before set_ci is read again */
-	uint32_t error_pi;  /* behind the last error CQE: what a solicited arm waits for */
+	uint32_t error_pi;  /* behind the last error CQE… */
+	uint32_t solicited_pi; /* …and solicited one: what a solicited arm waits for */
 	uint32_t comp_events; /* written to the channel for this CQ */
 	uint32_t async_events;
 	struct {
@@ -455,6 +456,7 @@ struct vmlx4_adapter {
 	struct vmlx4_srq **srq_table; /* by SRQN */
 	struct vmlx4_mw **mw_table;   /* by rkey >> 8, in the numbers of the regions */
 	struct vmlx4_mcast_list mcast; /* multicast groups with members: uverbs/mcast.c */
+	struct vmlx4_ib_work *ib;     /* NULL: there never was a QP with a transport (ib/) */
 	struct vmlx4_trace *trace;    /* NULL: off (trace/) */
 
 	struct vmlx4_engine *engine;

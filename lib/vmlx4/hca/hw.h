@@ -52,15 +52,27 @@ static_assert(sizeof(struct vmlx4_hw_ctrl) == 16, "control segment");
 #define VMLX4_HW_OP_NOP 0x00u            /* [PRM] */
 #define VMLX4_HW_OP_SEND 0x0au
 #define VMLX4_HW_OP_LSO 0x0eu
+/* Of the transports of InfiniBand [rc] */
+#define VMLX4_HW_OP_SEND_INVAL 0x01u
+#define VMLX4_HW_OP_WRITE 0x08u
+#define VMLX4_HW_OP_WRITE_IMM 0x09u
+#define VMLX4_HW_OP_SEND_IMM 0x0bu
+#define VMLX4_HW_OP_READ 0x10u
+#define VMLX4_HW_OP_ATOMIC_CS 0x11u
+#define VMLX4_HW_OP_ATOMIC_FA 0x12u
+#define VMLX4_HW_OP_BIND_MW 0x18u
+#define VMLX4_HW_OP_LOCAL_INVAL 0x1bu
 
 #define VMLX4_HW_INS_SVLAN 0x8000u       /* dword 1, bit 15 [K] */
 #define VMLX4_HW_INS_CVLAN 0x4000u       /* bit 14 */
+#define VMLX4_HW_FENCE 0x40u             /* after reads and atomics [rc] */
 #define VMLX4_HW_DS 0x3fu                /* WQE size in units of 16 bytes [rc] */
 
 #define VMLX4_HW_CSUM_L4 0x20u           /* dword 2 [K] */
 #define VMLX4_HW_CSUM_IP 0x10u
 #define VMLX4_HW_CQE_ALWAYS 0x0cu        /* both C bits [rc] */
-#define VMLX4_HW_SE 0x02u                /* raw Ethernet: append no ICRC [rc] */
+#define VMLX4_HW_SE 0x02u                /* solicited; raw Ethernet: append no ICRC [rc] */
+#define VMLX4_HW_ORDERED 0x80u           /* after all that was posted before [rc] */
 #define VMLX4_HW_FL 0x01u                /* force loopback [PRM] */
 #define VMLX4_HW_DMAC_GROUP 0x01000000u  /* of a multicast destination MAC */
 
@@ -111,6 +123,9 @@ static_assert(offsetof(struct vmlx4_hw_cqe, owner_op) == 28, "CQE");
 #define VMLX4_HW_CQE_SEND 0x40u
 #define VMLX4_HW_CQE_INLINE 0x20u        /* received data is in the WQE [rc] */
 #define VMLX4_HW_CQE_OP_RECV 0x01u       /* SEND as the receiver sees it */
+#define VMLX4_HW_CQE_OP_RECV_WRITE_IMM 0x00u /* and the others of the transports [rc] */
+#define VMLX4_HW_CQE_OP_RECV_IMM 0x02u
+#define VMLX4_HW_CQE_OP_RECV_INVAL 0x03u
 #define VMLX4_HW_CQE_OP_ERROR 0x1eu
 
 #define VMLX4_HW_CQE_SVLAN 0x40000000u   /* vlan_qpn [K] */

@@ -137,6 +137,9 @@ struct vmlx4_hw_cqe *vmlx4_cq_claim(struct vmlx4_cq *cq);
 void vmlx4_cq_commit(struct vmlx4_cq *cq, struct vmlx4_hw_cqe *cqe, uint8_t op);
 void vmlx4_cq_write_error(struct vmlx4_cq *cq, uint32_t qpn, bool send,
 	uint16_t wqe_index, uint8_t syndrome);
+/* The same, of a receive WQE of an SRQ that XRC packets name. */
+void vmlx4_cq_write_error_of(struct vmlx4_cq *cq, uint32_t qpn, bool send,
+	uint16_t wqe_index, uint8_t syndrome, uint32_t srqn);
 /* Contract: the consumer record is not ahead of the producer. False: it is. */
 bool vmlx4_cq_check_consumer(struct vmlx4_cq *cq);
 /* The valid part of an entry, by its running index. */
@@ -147,7 +150,8 @@ void vmlx4_cq_arm_doorbell(struct vmlx4_context *ctx, uint64_t arm);
 /* ---- sq.c ---- */
 
 /* The CQE of the WQE at a running index; false: the CQ is in error, or just ran over. */
-bool vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode);
+bool vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode,
+	uint32_t byte_cnt);
 
 /* ---- rx_status.c ---- */
 

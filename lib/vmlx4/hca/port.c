@@ -80,5 +80,7 @@ vmlx4_port_accept(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 	}
 	if (unlikely((frame[0] & 1) != 0) && vmlx4_pause_received(port, frame, length))
 		return;
+	if (unlikely(port->adapter->ib != NULL) && vmlx4_ib_receive(port, frame, length))
+		return;
 	vmlx4_steer(port, frame, length);
 }

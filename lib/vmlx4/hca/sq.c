@@ -128,7 +128,7 @@ vmlx4_sq_error(struct vmlx4_qp *qp)
 /* ---- execution ---- */
 
 bool
-vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
+vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode, uint32_t byte_cnt)
 {
 	struct vmlx4_sq *sq = &qp->sq;
 	struct vmlx4_hw_cqe *cqe = vmlx4_cq_claim(sq->cq);
@@ -137,6 +137,7 @@ vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 		return false;
 	memset(cqe, 0, offsetof(struct vmlx4_hw_cqe, owner_op));
 	cqe->vlan_qpn = htobe32(qp->qpn);
+	cqe->byte_cnt = htobe32(byte_cnt);
 	cqe->wqe_index = htobe16((uint16_t)index);
 	vmlx4_cq_commit(sq->cq, cqe, (uint8_t)opcode | VMLX4_HW_CQE_SEND);
 	return true;
@@ -145,9 +146,9 @@ vmlx4_sq_write_cqe(struct vmlx4_qp *qp, uint32_t index, uint32_t opcode)
 static inline bool
 sq_complete(struct vmlx4_qp *qp, uint32_t opcode)
 {
-	if (unlikely(qp->sq.check != NULL) && vmlx4_flight_hold(qp, qp->sq.ci, opcode))
+	if (unlikely(qp->sq.check != NULL) && vmlx4_flight_hold(qp, qp->sq.ci, opcode, 0))
 		return true;
-	return vmlx4_sq_write_cqe(qp, qp->sq.ci, opcode);
+	return vmlx4_sq_write_cqe(qp, qp->sq.ci, opcode, 0);
 }
 
 /* The QP goes to the error state, and with it its other queue. */

@@ -80,6 +80,10 @@
 	  "1: ALL_DEFAULT and MC_DEFAULT rules take ff:ff:ff:ff:ff:ff without a rule of its own") \
 	X(srq_limit_at_once, 1, 0, 1, \
 	  "a limit above what is posted when it is set: 1 the event at once, 0 with the next WQE") \
+	X(rc_timeout_factor, 4, 1, 4, \
+	  "an answer of an RC QP is missed after this many times its timeout") \
+	X(ud_error_fatal, 1, 0, 1, \
+	  "a UD QP whose receive WQE is too short or has a bad key: 1 error state, 0 lives on") \
 	X(arm_fires_on_pending, 1, 0, 1, \
 	  "1: an arm whose consumer index is behind the producer fires at once") \
 	X(arm_ignores_used_sn, 1, 0, 1, \

@@ -119,6 +119,8 @@ sq_gone(struct vmlx4_qp *qp, uint64_t addr)
 	uint16_t index = (uint16_t)qp->sq.ci;
 
 	report(ctx->adapter, "SQ", qp->qpn, index, "its ring", addr);
+	if (qp->ib != NULL)
+		vmlx4_ib_sq_gone(qp);
 	vmlx4_sq_reset(qp);
 	qp->sq.buf = NULL;
 	qp->state = IBV_QPS_ERR;
@@ -182,6 +184,8 @@ buffer_gone(struct vmlx4_adapter *adapter, struct vmlx4_mr *mr, uint64_t addr, b
 	struct vmlx4_rq *rq = adapter->rx_active;
 	struct vmlx4_port *port = write && rq != NULL ? rq_port(adapter, rq) : NULL;
 
+	if (adapter->ib != NULL && vmlx4_ib_buffer_gone(adapter, addr))
+		return;
 	adapter->rx_lost = adapter->rx_burst != NULL;
 	if (port != NULL) {
 		report(adapter, "RQ", rq->qpn, rq->ci, "a buffer", addr);

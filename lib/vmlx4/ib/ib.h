@@ -145,6 +145,13 @@ void vmlx4_ib_error(struct vmlx4_qp *qp);
 
 /* A frame for the port: true when it was RoCE, taken or dropped and counted. */
 bool vmlx4_ib_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length);
+/* Act on what arrived, at most budget frames, and answer; the work done. */
+unsigned int vmlx4_ib_run(struct vmlx4_adapter *adapter, unsigned int budget);
+/* With the engine. */
+void vmlx4_ib_stop(struct vmlx4_adapter *adapter);
+/* Memory that the program took away: the ring of a QP, or a buffer. False: not of one. */
+void vmlx4_ib_sq_gone(struct vmlx4_qp *qp);
+bool vmlx4_ib_buffer_gone(struct vmlx4_adapter *adapter, uint64_t addr);
 /* Execute at most budget WQEs of a send queue with a transport; the work done. */
 unsigned int vmlx4_ib_sq_run(struct vmlx4_qp *qp, unsigned int budget);
 
