@@ -135,7 +135,7 @@ vmlx4_ib_emit(struct vmlx4_qp *qp, const uint8_t *frame, size_t length)
 bool
 vmlx4_ib_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length)
 {
-	bool v2 = port->adapter->profile->tunnel_offload; /* as Pro cards are known */
+	bool v2 = port->adapter->profile->roce_v2;
 
 	if ((frame[0] & 1) == 0 && memcmp(frame, port->netdev.mac, 6) != 0)
 		return false;

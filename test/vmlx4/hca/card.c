@@ -60,7 +60,8 @@ card_new(struct card *card, enum vmlx4_strict strict)
 	adapter->options.step = true;
 	adapter->options.strict = strict;
 	adapter->options.unknowns = vmlx4_unknown_defaults;
-	adapter->profile = vmlx4_profile_find("cx3pro");
+	adapter->options.profile = vmlx4_profile_find("cx3pro");
+	adapter->profile = adapter->options.profile;
 	assert_non_null(adapter->profile);
 	adapter->qp_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
 	adapter->wq_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
