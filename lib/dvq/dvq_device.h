@@ -40,9 +40,10 @@ int dvq_query_device(struct ibv_context *ctx, struct dvq_device *device);
 int dvq_set_wqs_range(struct ibv_context *ctx, uint32_t wqs);
 
 /**
- * Queues that are created from now on lie in memory of the program's: page-aligned
- * from @p alloc, which gets @p data. NULL, NULL: libmlx4's own again. The functions must
- * stay until the last of these queues is destroyed. MLX4DV_SET_CTX_ATTR_BUF_ALLOCATORS.
+ * Queues of the context lie in memory of the program's: page-aligned from @p alloc,
+ * which gets @p data. Set it before the first queue is created and leave it until the
+ * last one is destroyed: libmlx4 gives every buffer to the @p release that is set then.
+ * -EINVAL for one function without the other. MLX4DV_SET_CTX_ATTR_BUF_ALLOCATORS.
  */
 int dvq_set_allocator(struct ibv_context *ctx, void *(*alloc)(size_t size, void *data),
 		      void (*release)(void *memory, void *data), void *data);
