@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <fcntl.h>
+
 #include "live.h"
 
 #define STEPS 10000  /* timers of the transports run by steps, too */
@@ -57,7 +59,10 @@ live_open(struct live *live, struct live_end *end, enum ibv_qp_type type,
 		.qp_rq = srq == NULL ? &end->rq : NULL, .need = DVQ_ARM | DVQ_UAR_OFFSET,
 		.error = error, .error_size = sizeof(error) };
 
-	end->ibv_cq = ibv_create_cq(live->ctx, 255, NULL, NULL, 0);
+	end->channel = ibv_create_comp_channel(live->ctx);
+	assert_non_null(end->channel);
+	assert_int_equal(fcntl(end->channel->fd, F_SETFL, O_NONBLOCK), 0);
+	end->ibv_cq = ibv_create_cq(live->ctx, 255, NULL, end->channel, 0);
 	assert_non_null(end->ibv_cq);
 	attr.send_cq = attr.recv_cq = end->ibv_cq;
 	end->qp = ibv_create_qp(live->pd, &attr);
@@ -73,6 +78,8 @@ live_close(struct live_end *end)
 {
 	assert_int_equal(ibv_destroy_qp(end->qp), 0);
 	assert_int_equal(ibv_destroy_cq(end->ibv_cq), 0);
+	if (end->channel != NULL)
+		assert_int_equal(ibv_destroy_comp_channel(end->channel), 0);
 }
 
 static void

@@ -35,6 +35,7 @@ struct live {
 
 /* One side of a connection, opened; with an SRQ it has no queue of its own. */
 struct live_end {
+	struct ibv_comp_channel *channel; /* does not block */
 	struct ibv_cq *ibv_cq;
 	struct ibv_qp *qp;
 	struct dvq_sendq sq;

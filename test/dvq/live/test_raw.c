@@ -47,6 +47,7 @@ open_receiver(struct live *live, struct raw *raw, uint32_t inline_recv)
 		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth) },
 	};
 
+	rx->channel = NULL;
 	rx->ibv_cq = ibv_create_cq(live->ctx, 63, NULL, NULL, 0);
 	attr.send_cq = attr.recv_cq = rx->ibv_cq;
 	rx->qp = dvq_create_qp(live->ctx, &attr, inline_recv);
