@@ -273,6 +273,15 @@ static const struct option {
 		"lock (ulimit -l; CAP_IPC_LOCK lifts it). Without it there is no limit." },
 	{ "mtu", "BYTES", NEEDS_VALUE, parse_mtu,
 		"MTU that the network interfaces start with (default 1500)." },
+	{ "ip1", "ADDRESSES", NEEDS_VALUE, option_ip1,
+		"IP addresses of the interface of port 1, which are GIDs for RDMA: up to eight,\n"
+		"10.0.0.1,fd00::1. Without it there is the link-local one of its MAC alone." },
+	{ "ip2", "ADDRESSES", NEEDS_VALUE, option_ip2, "Those of port 2." },
+	{ "neighbour1", "ADDRESS@MAC", NEEDS_VALUE, option_neighbour1,
+		"Who else has an IP address on the network of port 1: up to eight, separated by\n"
+		"commas. RDMA finds a link-local address without it, and those of the adapter." },
+	{ "neighbour2", "ADDRESS@MAC", NEEDS_VALUE, option_neighbour2,
+		"Who has one on the network of port 2." },
 	{ "link-delay", "MS", NEEDS_VALUE, option_link_delay,
 		"A link comes up so many milliseconds after both its ends, as negotiation takes\n"
 		"time: at the start, and each time a port is set up again (default 0)." },
@@ -444,6 +453,8 @@ settle(struct option_parser *parser)
 			"there is no engine thread to pin: drop one of the "
 			"two");
 	}
+	if (option_addresses_settle(parser) < 0)
+		return -EINVAL;
 	return option_wires_settle(parser);
 }
 

@@ -64,6 +64,22 @@ enum vmlx4_module {
 	VMLX4_MODULE_NONE,
 };
 
+#define VMLX4_GID_BYTES 16
+#define VMLX4_ADDRESSES_MAX 8
+
+/* Somebody on the network of a port. */
+struct vmlx4_neighbour {
+	uint8_t gid[VMLX4_GID_BYTES];
+	uint8_t mac[6];
+};
+
+/* IP addresses of a port's interface, as GIDs, beside its link-local one. */
+struct vmlx4_addresses {
+	uint8_t own[VMLX4_ADDRESSES_MAX][VMLX4_GID_BYTES];
+	struct vmlx4_neighbour neighbour[VMLX4_ADDRESSES_MAX];
+	unsigned int owns, neighbours;
+};
+
 struct vmlx4_options {
 	const struct vmlx4_profile *profile;
 	unsigned int ports;
@@ -82,6 +98,7 @@ struct vmlx4_options {
 	enum vmlx4_memlock memlock;       /* is there a limit on pinned memory */
 	uint64_t memlock_bytes;
 	unsigned int mtu;                 /* initial MTU of the netdevs */
+	struct vmlx4_addresses addresses[VMLX4_MAX_PORTS];
 	unsigned int link_delay_ms;       /* from both ends up to a link… */
 	unsigned int wait_link_ms;        /* for which opening the device waits for them */
 	unsigned int carrier_delay_ms;    /* …and from there to the netdev's carrier */

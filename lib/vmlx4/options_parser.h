@@ -44,6 +44,15 @@ int option_wait_link(struct option_parser *parser, const char *value);
 /* After all options: what follows for the wires that were not named. */
 int option_wires_settle(struct option_parser *parser);
 
+/* ---- options_address.c ---- */
+
+int option_ip1(struct option_parser *parser, const char *value);
+int option_ip2(struct option_parser *parser, const char *value);
+int option_neighbour1(struct option_parser *parser, const char *value);
+int option_neighbour2(struct option_parser *parser, const char *value);
+/* After all options: has each address a port with an interface? */
+int option_addresses_settle(struct option_parser *parser);
+
 /* ---- options_trace.c ---- */
 
 int option_seed(struct option_parser *parser, const char *value);

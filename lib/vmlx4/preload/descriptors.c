@@ -14,6 +14,7 @@
 
 #include "../adapter.h"
 #include "../uverbs/uverbs.h"
+#include "netlink.h"
 #include "next.h"
 
 /*
@@ -84,6 +85,7 @@ close(int fd)
 {
 	if (is_known(fd))
 		forget(fd);
+	vmlx4_netlink_closed(fd);
 	return NEXT(close)(fd);
 }
 
@@ -190,8 +192,11 @@ received(const struct msghdr *message)
 VMLX4_API ssize_t
 recvmsg(int fd, struct msghdr *message, int flags)
 {
-	ssize_t ret = NEXT(recvmsg)(fd, message, flags);
+	ssize_t ret;
 
+	if (vmlx4_netlink_receive(fd, message, flags, &ret))
+		return ret;
+	ret = NEXT(recvmsg)(fd, message, flags);
 	if (ret >= 0 && message->msg_controllen != 0)
 		received(message);
 	return ret;

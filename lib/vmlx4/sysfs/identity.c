@@ -79,18 +79,30 @@ vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, const uin
 {
 	/* The kernel enters an address once for each kind of RoCE that the card speaks. */
 	unsigned int kinds = options->profile->roce_v2 ? 2 : 1;
+	const struct vmlx4_addresses *addresses = &options->addresses[port - 1];
 
 	*roce = VMLX4_ROCE_V1;
 	if (options->infiniband[port - 1]) {
 		gid_of_guid(vmlx4_node_guid(options) + port, gid);
 		return index == 0;
 	}
-	if (index / kinds > 0)
+	if (index / kinds > addresses->owns)
 		return false;
-	gid_of_mac(mac, gid);
+	if (index / kinds == 0)
+		gid_of_mac(mac, gid);
+	else
+		memcpy(gid, addresses->own[index / kinds - 1], 16);
 	if (index % kinds == 1)
 		*roce = VMLX4_ROCE_V2;
 	return true;
+}
+
+bool
+vmlx4_gid_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, mapped, sizeof(mapped)) == 0;
 }
 
 void

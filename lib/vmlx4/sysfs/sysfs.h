@@ -35,6 +35,8 @@ uint64_t vmlx4_node_guid(const struct vmlx4_options *options);
 #define VMLX4_GIDS 128 /* entries of the table */
 bool vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, const uint8_t mac[6],
 	unsigned int index, uint8_t gid[16], enum vmlx4_roce *roce);
+/* An IPv4 address stands behind ten zeroes and ffff. */
+bool vmlx4_gid_is_ipv4(const uint8_t gid[16]);
 void vmlx4_ifname(unsigned int port, char name[IFNAMSIZ]);
 unsigned int vmlx4_ifindex(unsigned int port);
 

@@ -33,14 +33,6 @@ vmlx4_gid_find(const struct vmlx4_port *port, const uint8_t gid[VMLX4_GID_SIZE],
 	return -1;
 }
 
-static bool
-is_mapped_ipv4(const uint8_t gid[VMLX4_GID_SIZE])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(gid, mapped, sizeof(mapped)) == 0;
-}
-
 /* Addresses that the MAC follows from: groups, and link-local ones. */
 static bool
 mac_of_gid(const uint8_t gid[VMLX4_GID_SIZE], uint8_t mac[6])
@@ -50,7 +42,7 @@ mac_of_gid(const uint8_t gid[VMLX4_GID_SIZE], uint8_t mac[6])
 	if (gid[0] == 0xff) {
 		mac[0] = mac[1] = 0x33;
 		memcpy(mac + 2, gid + 12, 4);
-	} else if (is_mapped_ipv4(gid) && (gid[12] & 0xf0) == 0xe0) {
+	} else if (vmlx4_gid_is_ipv4(gid) && (gid[12] & 0xf0) == 0xe0) {
 		mac[0] = 0x01;
 		mac[1] = 0x00;
 		mac[2] = 0x5e;
@@ -71,6 +63,7 @@ vmlx4_gid_resolve(const struct vmlx4_port *port, const uint8_t gid[VMLX4_GID_SIZ
 	uint8_t mac[6])
 {
 	const struct vmlx4_adapter *adapter = port->adapter;
+	const struct vmlx4_addresses *known = &adapter->options.addresses[port->number - 1];
 	unsigned int i;
 
 	if (mac_of_gid(gid, mac))
@@ -80,6 +73,12 @@ vmlx4_gid_resolve(const struct vmlx4_port *port, const uint8_t gid[VMLX4_GID_SIZ
 
 		if (!own->infiniband && vmlx4_gid_find(own, gid, VMLX4_ROCE_V1) >= 0) {
 			memcpy(mac, own->netdev.mac, 6);
+			return 0;
+		}
+	}
+	for (i = 0; i < known->neighbours; i++) {
+		if (memcmp(known->neighbour[i].gid, gid, VMLX4_GID_SIZE) == 0) {
+			memcpy(mac, known->neighbour[i].mac, 6);
 			return 0;
 		}
 	}

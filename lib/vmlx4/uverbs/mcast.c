@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../profile.h"
+#include "../sysfs/sysfs.h"
 #include "uverbs.h"
 
 /*
@@ -33,11 +34,7 @@ struct vmlx4_mcast {
 static bool
 is_group(const uint8_t gid[VMLX4_GID_SIZE])
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	/* An IPv4 address stands behind ten zeroes and ffff. */
-	return gid[0] == 0xff || (memcmp(gid, mapped, sizeof(mapped)) == 0 &&
-		(gid[12] & 0xf0) == 0xe0);
+	return gid[0] == 0xff || (vmlx4_gid_is_ipv4(gid) && (gid[12] & 0xf0) == 0xe0);
 }
 
 /* InfiniBand has multicast LIDs; on Ethernet the number means nothing. */

@@ -166,7 +166,7 @@ vmlx4_qp_step_legal(unsigned int qp_type, uint32_t from, uint32_t to, uint32_t m
 	enum kind kind = kind_of(qp_type);
 	uint32_t known = step->required[kind] | step->optional[kind] | IBV_QP_STATE;
 
-	/* A program may say where it believes the QP to be in the states that change by themselves. */
+	/* A program may say where it believes the QP to be, where that changes by itself. */
 	if ((mask & IBV_QP_CUR_STATE) != 0 && (from < IBV_QPS_RTR || from == IBV_QPS_ERR))
 		return false;
 	return step->legal && (mask & step->required[kind]) == step->required[kind] &&

@@ -100,6 +100,37 @@ every_option(void **state)
 }
 
 static void
+addresses(void **state)
+{
+	static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 };
+	static const uint8_t mac[6] = { 0, 2, 0xc9, 6, 0, 1 };
+
+	(void)state;
+	good("ip1=10.0.0.1,fd00::1 neighbour1=fd00::2@00:02:c9:06:00:01 ip2=10.0.0.1");
+	assert_int_equal(options.addresses[0].owns, 2);
+	assert_memory_equal(options.addresses[0].own[0], mapped, 16);
+	assert_int_equal(options.addresses[0].own[1][0], 0xfd);
+	assert_int_equal(options.addresses[0].neighbours, 1);
+	assert_memory_equal(options.addresses[0].neighbour[0].mac, mac, 6);
+	assert_int_equal(options.addresses[1].owns, 1);
+	bad("ip1=", "ip1", "\"\"", "10.0.0.1,fd00::1");
+	bad("ip1=10.0.0.1/24", "ip1", "10.0.0.1/24", "without a prefix");
+	bad("ip1=10.0.0.1,", "ip1", "\"\"", "IPv4 or IPv6");
+	bad("ip1=fe80::1", "ip1", "fe80::1", "of a host");
+	bad("ip1=239.1.1.1", "ip1", "239.1.1.1", "of a host");
+	bad("ip1=0.0.0.0", "ip1", "0.0.0.0", "of a host");
+	bad("ip1=10.0.0.1,10.0.0.1", "ip1", "10.0.0.1", "twice");
+	bad("ip1=1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,1.1.1.7,1.1.1.8,1.1.1.9", "ip1",
+		"1.1.1.9", "at most 8");
+	bad("neighbour1=10.0.0.1", "neighbour1", "10.0.0.1", "ADDRESS@MAC");
+	bad("neighbour1=10.0.0.1@00:02:c9:06:00", "neighbour1", "c9", "ADDRESS@MAC");
+	bad("neighbour1=10.0.0.1@01:02:c9:06:00:01", "neighbour1", "01:02", "ADDRESS@MAC");
+	bad("neighbour1=10.0.0.1@00:02:c9:06:00:01x", "neighbour1", "01x", "ADDRESS@MAC");
+	bad("ip2=10.0.0.1 ports=1", "ip2", "2", "ports=2");
+	bad("ib=2 neighbour2=10.0.0.1@00:02:c9:06:00:01", "neighbour2", "2", "InfiniBand");
+}
+
+static void
 wires_of_both_ports(void **state)
 {
 	(void)state;
@@ -394,6 +425,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(every_option),
+		cmocka_unit_test(addresses),
 		cmocka_unit_test(wires_of_both_ports),
 		cmocka_unit_test(pcap_file_names),
 		cmocka_unit_test(late_links),

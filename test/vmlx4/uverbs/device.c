@@ -157,6 +157,91 @@ qp_to(struct ibv_qp *qp, enum ibv_qp_state state, int extra_mask)
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | extra_mask);
 }
 
+struct ibv_qp *
+device_transport(struct device *device, struct ibv_cq *cq, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 2,
+			.max_recv_sge = 2 },
+		.qp_type = type,
+	};
+	struct ibv_qp *qp = ibv_create_qp(device->pd, &attr);
+
+	assert_non_null(qp);
+	return qp;
+}
+
+void
+transport_attr(struct ibv_qp_attr *attr, uint8_t port, uint32_t dest_qpn)
+{
+	*attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR,
+		.port_num = port,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest_qpn,
+		.rq_psn = 0x123456,
+		.sq_psn = 0x123456,
+		.qkey = 0x1ee7,
+		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_REMOTE_ATOMIC,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.ah_attr = {
+			.is_global = 1, .port_num = port,
+			.grh = { .hop_limit = 1, .sgid_index = 0 },
+		},
+	};
+}
+
+int
+transport_mask(const struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	bool reliable = qp->qp_type != IBV_QPT_UC && qp->qp_type != IBV_QPT_UD;
+	bool datagrams = qp->qp_type == IBV_QPT_UD;
+	int mask = IBV_QP_STATE;
+
+	if (state == IBV_QPS_INIT)
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			(datagrams ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+	else if (state == IBV_QPS_RTR)
+		mask |= (datagrams ? 0 : IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN) |
+			(reliable ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
+	else
+		mask |= IBV_QP_SQ_PSN | (reliable ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0);
+	return mask;
+}
+
+int
+transport_to_init(struct ibv_qp *qp, uint8_t port)
+{
+	struct ibv_qp_attr attr;
+
+	transport_attr(&attr, port, 0);
+	attr.qp_state = IBV_QPS_INIT;
+	return ibv_modify_qp(qp, &attr, transport_mask(qp, IBV_QPS_INIT));
+}
+
+void
+transport_connect(struct ibv_qp *qp, uint8_t port, uint32_t dest_qpn)
+{
+	struct ibv_qp_attr attr;
+
+	transport_attr(&attr, port, dest_qpn);
+	assert_int_equal(ibv_query_gid(qp->context, port, 0, &attr.ah_attr.grh.dgid), 0);
+	assert_int_equal(transport_to_init(qp, port), 0);
+	assert_int_equal(ibv_modify_qp(qp, &attr, transport_mask(qp, IBV_QPS_RTR)), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(qp, &attr, transport_mask(qp, IBV_QPS_RTS)), 0);
+}
+
 int
 wq_to(struct ibv_wq *wq, enum ibv_wq_state state)
 {

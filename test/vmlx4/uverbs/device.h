@@ -46,6 +46,17 @@ struct ibv_qp *device_rss_qp(struct device *device, struct ibv_rwq_ind_table *ta
 /* Page-aligned memory that the test frees with free(). */
 void *device_memory(size_t size);
 
+/* A QP with a transport, with a receive queue of its own. */
+struct ibv_qp *device_transport(struct device *device, struct ibv_cq *cq, enum ibv_qp_type type);
+/* RESET -> INIT on a port. 0 or a positive errno. */
+int transport_to_init(struct ibv_qp *qp, uint8_t port);
+/* All that a connection over a port to that QP, of the same port, takes up to RTS. */
+void transport_attr(struct ibv_qp_attr *attr, uint8_t port, uint32_t dest_qpn);
+/* The attributes of that which the step to a state takes. */
+int transport_mask(const struct ibv_qp *qp, enum ibv_qp_state state);
+/* From RESET to RTS. */
+void transport_connect(struct ibv_qp *qp, uint8_t port, uint32_t dest_qpn);
+
 /* To a state; extra attributes by mask. 0 or a positive errno. */
 int qp_to(struct ibv_qp *qp, enum ibv_qp_state state, int extra_mask);
 int wq_to(struct ibv_wq *wq, enum ibv_wq_state state);
