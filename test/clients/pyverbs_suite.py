@@ -5,9 +5,11 @@
 
 FOLDER holds the package "tests" (see unpack()). For each test whose name matches
 one of the patterns, or all, one line of JSON goes to stdout: the name, how it ended
-(passed, skipped, failed, violation, hung, died) and why. The process of a test
-is forked before any device is open, so each has an adapter of its own."""
+(passed, skipped, failed, violation, hung, died) and why, and which rules of the
+contract it broke. The process of a test is forked before any device is open, so
+each has an adapter of its own."""
 
+import ctypes
 import fnmatch
 import gzip
 import json
@@ -22,6 +24,8 @@ import unittest
 SHIPPED = pathlib.Path("/usr/share/doc/rdma-core/tests")  # Debian: python3-pyverbs
 EXIT_VIOLATION = 86
 TEXT = 300
+# Rules that tests break on purpose, or in passing, where the checker only reports.
+RULES = ("lkey", "mr-in-use")
 
 
 def unpack(folder):
@@ -69,12 +73,21 @@ class Recorder(unittest.TestResult):
             self.addFailure(test, err)
 
 
+def broken_rules():
+    """Names; "others" if there are more violations than of these rules."""
+    library = ctypes.CDLL(None)  # the adapter is preloaded
+    counts = {rule: library.vmlx4_violations_of(rule.encode()) for rule in RULES}
+    counts["others"] = library.vmlx4_violations() - sum(counts.values())
+    return sorted(rule for rule, count in counts.items() if count > 0)
+
+
 def child(test, pipe):
     """Run it and tell; without the interpreter's own end, which the parent has."""
     result = Recorder()
     random.seed(test.id())  # the suite likes random numbers of queues and segments
     test.run(result)
-    os.write(pipe, json.dumps(result.outcome or ("passed", "")).encode())
+    outcome, why = result.outcome or ("passed", "")
+    os.write(pipe, json.dumps([outcome, why, broken_rules()]).encode())
     os._exit(0)
 
 
@@ -93,12 +106,12 @@ def run_one(test, limit):
     told = os.read(reader, 65536)
     os.close(reader)
     if status is None:
-        return "hung", "killed after %g s" % limit
+        return "hung", "killed after %g s" % limit, []
     if os.waitstatus_to_exitcode(status) == EXIT_VIOLATION:
-        return "violation", "the contract checker ended it"
+        return "violation", "the contract checker ended it", []
     if told:
         return json.loads(told)
-    return "died", "status %d" % os.waitstatus_to_exitcode(status)
+    return "died", "status %d" % os.waitstatus_to_exitcode(status), []
 
 
 def wait(pid, limit):
@@ -126,8 +139,9 @@ def main(folder, limit, *patterns):
             if patterns and not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
                 continue
             begin = time.monotonic()
-            outcome, why = run_one(test, float(limit))
+            outcome, why, broken = run_one(test, float(limit))
             print(json.dumps({"name": name, "outcome": outcome, "why": " ".join(why.split())[:TEXT],
+                              "broken": broken,
                               "seconds": round(time.monotonic() - begin, 3)}), flush=True)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rdma-core's own test-suite, as the distribution ships it, on the adapter. Nobody
 of this project wrote it. How each of its tests ends is in pyverbs.txt; one that
-ends otherwise fails here, and so does one that ends better than it says."""
+ends otherwise fails here, and so does one that ends better than it says. So is
+which rules of the contract it breaks: some do so on purpose."""
 
 import collections
 import json
@@ -27,15 +28,25 @@ HOST = ("There are no huge pages", "Allocating dmabuf")
 LIMIT = 60 if build.sanitized() else 30  # seconds, for a machine with other work
 
 
-def expected():
-    """{name: (outcome, reason)} of pyverbs.txt."""
+def known(*wanted):
+    """{name: (word, text)} of pyverbs.txt, of the headings with these words."""
     table, heading = {}, None
     for line in (HERE / "pyverbs.txt").read_text().splitlines():
         if line.startswith("["):
             heading = re.fullmatch(r"\[(\w+)\] ?(.*)", line).groups()
-        elif line and not line.startswith("#"):
+        elif line and not line.startswith("#") and heading[0] in wanted:
             table[line] = heading
     return table
+
+
+def expected():
+    """{name: (outcome, reason)}"""
+    return known("passed", "skipped")
+
+
+def tries(name):
+    """How often it may be started, until it passes."""
+    return int(known("races").get(name, ("", "1"))[1].split()[0])
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +55,23 @@ def suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
     pyverbs_suite.unpack(folder)
 
-    def run(*patterns, options=()):
+    def once(*patterns, options):
         place = tmp_path_factory.mktemp("run")
         # In a sanitized build: the interpreter's leaks are not ours.
         environment = dict(os.environ, TMPDIR=str(place), PYTHONDONTWRITEBYTECODE="1",
                            ASAN_OPTIONS="detect_leaks=0")
         done = adapter.Adapter(place)("/usr/bin/python3", pyverbs_suite.__file__, folder, LIMIT,
-                                      *patterns, options=options, timeout=400,
+                                      *patterns, options=options, strict="report", timeout=400,
                                       env=environment).ok()
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    def run(*patterns, options=()):
+        results = once(*patterns, options=options)
+        for i, result in enumerate(results):
+            for _ in range(1, tries(result["name"])):
+                if results[i]["outcome"] != "passed":
+                    results[i] = once(result["name"], options=options)[0]
+        return results
     return run
 
 
@@ -70,12 +89,14 @@ def told(results):
 
 
 def unexpected(results):
-    """Those that ended otherwise than pyverbs.txt says."""
-    found, table = [], expected()
+    """Those that ended, or broke rules, otherwise than pyverbs.txt says."""
+    found, table, breaks = [], expected(), known("breaks")
     for result in results:
         outcome, why = table.get(result["name"], ("known", ""))
-        if result["outcome"] != outcome or not (result["why"] == why or why.startswith(HOST)):
-            found.append("%(name)s: %(outcome)s %(why)s (after %(seconds)s s)" % result)
+        broken = breaks.get(result["name"], ("", ""))[1].split()
+        if result["outcome"] != outcome or result["broken"] != broken or \
+                not (result["why"] == why or why.startswith(HOST)):
+            found.append("%(name)s: %(outcome)s %(why)s %(broken)s (after %(seconds)s s)" % result)
     return found
 
 
@@ -93,6 +114,7 @@ def test_every_generic_test_ends_as_known(whole, finding):
     finding("rdma-core's tests, the whole generic suite", told(results))
     assert unexpected(results) == []
     assert sorted(result["name"] for result in results) == sorted(expected())
+    assert sum(result["outcome"] == "passed" for result in results) >= 83
 
 
 def test_tests_for_other_cards_are_skipped(whole, finding):
