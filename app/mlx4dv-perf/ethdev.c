@@ -159,14 +159,16 @@ rx_prepare(unsigned int bursts)
 
 /* A burst of each queue in turn. */
 static int
-rx_burst_of_many(void)
+rx_burst_of_many(bool idle)
 {
+	struct rte_mbuf **m = run.m + run.moved;
 	unsigned int queue = run.next_queue;
 	uint16_t got;
 
 	if (++run.next_queue == run.queues)
 		run.next_queue = 0;
-	got = rte_eth_rx_burst(TESTED, (uint16_t)queue, run.m + run.moved, (uint16_t)run.burst);
+	got = idle ? no_burst(m, (uint16_t)run.burst) :
+		rte_eth_rx_burst(TESTED, (uint16_t)queue, m, (uint16_t)run.burst);
 	run.moved += got;
 	return got;
 }
@@ -177,8 +179,8 @@ rx_call(unsigned int index, bool idle)
 	struct rte_mbuf **m = run.m + index * run.burst;
 	uint16_t got;
 
-	if (unlikely(run.queues > 1 && !idle))
-		return rx_burst_of_many();
+	if (unlikely(run.queues > 1))
+		return rx_burst_of_many(idle);
 	got = idle ? no_burst(m, (uint16_t)run.burst) :
 		rte_eth_rx_burst(TESTED, 0, m, (uint16_t)run.burst);
 	run.moved += got;
@@ -204,7 +206,7 @@ rx_finish(void)
 
 	/* RSS shares frames out unevenly: what the timed bursts did not get to. */
 	while (run.queues > 1 && run.moved + run.burst <= RTE_DIM(run.m) && empty < run.queues)
-		empty = rx_burst_of_many() != 0 ? 0 : empty + 1;
+		empty = rx_burst_of_many(false) != 0 ? 0 : empty + 1;
 	if (run.queues == 1 && run.moved != run.expected)
 		bench_die("%u of %u frames received", run.moved, run.expected);
 	rte_pktmbuf_free_bulk(run.m, run.moved);

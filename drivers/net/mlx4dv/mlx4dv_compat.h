@@ -57,6 +57,16 @@ typedef uint32_t mdv_queue_count_t;
 #define MDV_PTYPES_SET_COUNT(n) RTE_SET_USED(n)
 #endif
 
+/*
+ * The cache of a pool that the calling thread may take mbufs out of by hand, or NULL:
+ * builds of DPDK that check or count its objects want to be asked.
+ */
+#if defined(RTE_LIBRTE_MEMPOOL_DEBUG) || defined(RTE_LIBRTE_MEMPOOL_STATS)
+#define MDV_MEMPOOL_CACHE(mp) ((struct rte_mempool_cache *)NULL)
+#else
+#define MDV_MEMPOOL_CACHE(mp) rte_mempool_default_cache(mp, rte_lcore_id())
+#endif
+
 /* 23.03 named it after its type. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
 #define MDV_TEL_ADD_DICT_UINT(d, name, value) rte_tel_data_add_dict_uint(d, name, value)

@@ -11,6 +11,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rx.h"
 
 /* What rte_eth_dev_stop() leaves to the driver: nothing may reach a queue. */
 void
@@ -48,8 +49,8 @@ set_states(struct rte_eth_dev *dev, bool running)
 		on = running && rxq->conf.rx_deferred_start == 0;
 		/* A queue without rings is no part of the RSS table: nothing to poll. */
 		if (rxq != NULL)
-			MDV_STORE_RELEASE(&rxq->state, on && rxq->nb_rings != 0 ?
-					  MDV_QUEUE_RUNNING : MDV_QUEUE_STOPPED);
+			mdv_rxq_set_state(rxq, on && rxq->nb_rings != 0 ?
+				MDV_QUEUE_RUNNING : MDV_QUEUE_STOPPED);
 		dev->data->rx_queue_state[i] = on ? RTE_ETH_QUEUE_STATE_STARTED :
 			RTE_ETH_QUEUE_STATE_STOPPED;
 	}

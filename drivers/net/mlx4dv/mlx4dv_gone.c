@@ -18,6 +18,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rx.h"
 
 /*
  * Read by libibverbs when it first lists devices. Without it the memory of every
@@ -48,7 +49,7 @@ queues_out_of_service(struct mdv_priv *priv)
 	for (i = 0; i < data->nb_rx_queues; i++) {
 		rxq = data->rx_queues[i];
 		if (rxq != NULL)
-			MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_GONE);
+			mdv_rxq_set_state(rxq, MDV_QUEUE_GONE);
 	}
 	for (i = 0; i < data->nb_tx_queues; i++) {
 		txq = data->tx_queues[i];

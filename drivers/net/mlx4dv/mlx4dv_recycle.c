@@ -97,7 +97,7 @@ rx_exchange(struct mdv_rxq *rxq, struct rte_mbuf *old)
 
 /* One CQE: the packet, or NULL. */
 static inline struct rte_mbuf *
-rx_one_recycled(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe)
+rx_one_recycled(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
 {
 	struct mdv_rx_ring *ring = &rxq->rings[0];
 	struct rte_mbuf **elt = &ring->elts[ring->rq.ci++ & (ring->rq.wqe_cnt - 1)];
@@ -119,7 +119,7 @@ rx_one_recycled(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dv
 		rxq->stats.nombuf++;
 		return NULL;
 	}
-	rx_fill_mbuf(rxq, with, cqe, m, len, len, RX_FULL);
+	rx_fill_mbuf(rxq, cqe, m, len, len, RX_FULL);
 	rxq->stats.packets++;
 	rxq->stats.bytes += len;
 	return m;
@@ -130,18 +130,16 @@ mdv_rx_receive_recycled(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	const struct dvq_rq *rq = &rxq->rings[0].rq;
 	const struct dvq_cqe *cqe;
-	struct rx_mbuf with;
 	struct rte_mbuf *m;
 	uint16_t done = 0;
 	uint16_t left;
 
 	rxq->ring = rxq->rings;
-	rx_mbuf_init(&with, rxq);
 	for (left = n; left != 0; left--) {
 		cqe = dvq_cq_poll(&rxq->cq);
 		if (cqe == NULL)
 			break;
-		m = rx_one_recycled(rxq, &with, cqe);
+		m = rx_one_recycled(rxq, cqe);
 		if (likely(m != NULL))
 			pkts[done++] = m;
 	}

@@ -10,12 +10,11 @@
 
 const struct mdv_rx_ways mdv_rx_scalar = MDV_RX_WAYS("Scalar");
 
-/* Is there anything to do? What an idle core spends its time on. */
+/* What an idle core spends its time on. */
 static inline bool
 rx_idle(const struct mdv_rxq *rxq)
 {
-	return unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING) ||
-		((*rxq->next_owner ^ rxq->next_expected) & DVQ_CQE_OWNER) != 0;
+	return ((*rxq->next_owner ^ rxq->next_expected) & DVQ_CQE_OWNER) != 0;
 }
 
 /* By enum mdv_rx_way; the first ones as mdv_rx_choose() found this process's CPU. */
@@ -34,7 +33,9 @@ rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mdv_rxq *rxq = queue;
 
-	return rx_idle(rxq) ? 0 : ways[MDV_LOAD_ACQUIRE(&rxq->way)](rxq, pkts, n);
+	if (rx_idle(rxq) || unlikely(MDV_LOAD_ACQUIRE(&rxq->state) != MDV_QUEUE_RUNNING))
+		return 0;
+	return ways[MDV_LOAD_ACQUIRE(&rxq->way)](rxq, pkts, n);
 }
 
 /* The least that does what the queue is asked for. */
@@ -52,7 +53,7 @@ mdv_rx_select(struct mdv_rxq *rxq)
 	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0 ||
 		 rxq->vlan_ids != NULL)
 		way = MDV_RX_FULL;
-	else if (rxq->csum || rxq->rss_hash)
+	else if ((rxq->csum_flags | rxq->rss_flag) != 0)
 		way = MDV_RX_OFFLOADS;
 	MDV_STORE_RELEASE(&rxq->way, way);
 }

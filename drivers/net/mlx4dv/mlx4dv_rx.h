@@ -15,8 +15,8 @@
 
 /* CQEs handled, and buffers allocated, at a time. */
 #define RX_CHUNK 32u
-
-#define RX_CSUM_GOOD (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+/* log2 of a WQE of one segment, as mdv_rxqs_start() makes sure. */
+#define RX_WQE_SHIFT 4
 
 /* How much of a CQE a burst looks at; fixed where the burst is compiled. */
 enum rx_level {
@@ -25,6 +25,7 @@ enum rx_level {
 	RX_FULL,     /* and VLAN tags and timestamps */
 };
 
+static_assert(sizeof(struct dvq_data_seg) == 1 << RX_WQE_SHIFT, "a WQE of one segment");
 static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data),
 	      "rearm starts with data_off");
 
@@ -46,6 +47,12 @@ void mdv_rx_count_error(struct mdv_rxq *rxq, const struct dvq_cqe *cqe);
 uint32_t mdv_rx_switch_ring(struct mdv_rxq *rxq, uint32_t max);
 
 /* ---- what a CQE says about a packet ---- */
+
+static inline bool
+rx_is_tagged(const struct dvq_cqe *cqe)
+{
+	return (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0;
+}
 
 static inline uint32_t
 rx_ptype(bool tunnels, const struct dvq_cqe *cqe, uint32_t status)
@@ -69,25 +76,15 @@ rx_rearm(struct rte_mbuf *m, uint64_t rearm)
 	*(uint64_t *)RTE_PTR_ADD(m, offsetof(struct rte_mbuf, rearm_data)) = rearm;
 }
 
-/* What a queue gives every mbuf, read once per burst. */
-struct rx_mbuf {
-	uint64_t rearm;
-	uint64_t ol_flags;
-	uint64_t rearm_rest;      /* of the segments behind the first: no headroom */
-	uint32_t room;            /* bytes of these */
-	uint64_t rss_hash;        /* the flag, when wanted */
-	uint64_t csum_good;       /* the flags, when wanted */
-};
-
 /* The first mbuf of a packet of @len bytes, @seg_len of them its own. */
 static inline void
-rx_fill_mbuf(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe,
-	     struct rte_mbuf *m, uint32_t len, uint32_t seg_len, const enum rx_level level)
+rx_fill_mbuf(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m, uint32_t len,
+	     uint32_t seg_len, const enum rx_level level)
 {
 	uint32_t status = dvq_cqe_status(cqe);
-	uint64_t flags = with->ol_flags;
+	uint64_t flags = rxq->ol_flags;
 
-	rx_rearm(m, with->rearm);
+	rx_rearm(m, rxq->rearm);
 	m->packet_type = rx_ptype(level != RX_PLAIN && rxq->csum_l2tun, cqe, status);
 	m->pkt_len = len;
 	m->data_len = (uint16_t)seg_len;
@@ -97,10 +94,10 @@ rx_fill_mbuf(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_c
 
 		m->hash.rss = hash;
 		/* A packet that was not hashed shows 0. */
-		flags |= hash != 0 ? with->rss_hash : 0;
+		flags |= hash != 0 ? rxq->rss_flag : 0;
 		if (likely((status & good) == good))
-			flags |= with->csum_good;
-		else if (with->csum_good != 0)
+			flags |= rxq->csum_flags;
+		else if (rxq->csum_flags != 0)
 			flags |= mdv_rx_csum_partly(rxq, cqe, m, status);
 	}
 	if (level == RX_FULL)
@@ -108,17 +105,22 @@ rx_fill_mbuf(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_c
 	m->ol_flags = flags;
 }
 
-static inline void
-rx_mbuf_init(struct rx_mbuf *with, const struct mdv_rxq *rxq)
+/* What the segments behind the first have: no headroom. */
+static inline uint64_t
+rx_rearm_rest(const struct mdv_rxq *rxq)
 {
-	with->rearm = rxq->rearm;
+	uint64_t rearm = rxq->rearm;
+
 	/* data_off is what rearm starts with, in memory. */
-	with->rearm_rest = rxq->rearm;
-	memset(&with->rearm_rest, 0, sizeof(uint16_t));
-	with->room = rxq->room + mdv_rx_headroom(rxq);
-	with->ol_flags = rxq->ol_flags;
-	with->rss_hash = rxq->rss_hash ? RTE_MBUF_F_RX_RSS_HASH : 0;
-	with->csum_good = rxq->csum ? RX_CSUM_GOOD : 0;
+	memset(&rearm, 0, sizeof(uint16_t));
+	return rearm;
+}
+
+/* Bytes of these. */
+static inline uint32_t
+rx_room_rest(const struct mdv_rxq *rxq)
+{
+	return rxq->room + mdv_rx_headroom(rxq);
 }
 
 /* ---- buffers ---- */
@@ -131,12 +133,37 @@ rx_repost(struct dvq_rq *rq, uint32_t n)
 	rq->pi += n;
 }
 
-/* Where the next CQE will show: all that a poll of an empty queue looks at. */
+/*
+ * Where the next CQE will show: all that a poll of an empty queue looks at. Of a queue
+ * that does not run it must find nothing, see mdv_rxq_set_state().
+ */
 static inline void
 rx_set_next(struct mdv_rxq *rxq)
 {
 	rxq->next_owner = &dvq_cq_entry(&rxq->cq, rxq->cq.ci)->owner_sr_opcode;
 	rxq->next_expected = dvq_cq_owner(&rxq->cq, rxq->cq.ci);
+}
+
+/* A poll finds nothing, whatever the CQ holds. */
+static inline void
+rx_set_none(struct mdv_rxq *rxq)
+{
+	rxq->next_owner = &rxq->nothing;
+	rxq->next_expected = DVQ_CQE_OWNER;
+}
+
+/*
+ * Polls look where the next CQE will show first, and at the state only once one does: when
+ * a burst and this one meet, it may be the burst's last word where that is.
+ */
+static inline void
+mdv_rxq_set_state(struct mdv_rxq *rxq, enum mdv_queue_state state)
+{
+	if (state == MDV_QUEUE_RUNNING)
+		rx_set_next(rxq);
+	else
+		rx_set_none(rxq);
+	MDV_STORE_RELEASE(&rxq->state, state);
 }
 
 /*
@@ -151,21 +178,63 @@ rx_end(struct mdv_rxq *rxq)
 	rx_set_next(rxq);
 	if (unlikely(rxq->dead)) {
 		rxq->dead = false;
-		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_FAILED);
+		mdv_rxq_set_state(rxq, MDV_QUEUE_FAILED);
 	}
+}
+
+/*
+ * How many of the next @n CQEs, side by side, belong to WQEs side by side of one ring, the
+ * current one from then on; 0: the next one is of no ring.
+ */
+static inline uint32_t
+rx_run_length(struct mdv_rxq *rxq, uint32_t n)
+{
+	const struct dvq_rq *rq;
+	uint32_t rest;
+
+	if (unlikely(rxq->nb_rings > 1))
+		n = mdv_rx_switch_ring(rxq, n);
+	rq = &rxq->ring->rq;
+	rest = rq->wqe_cnt - (rq->ci & (rq->wqe_cnt - 1));
+	return RTE_MIN(n, rest);
+}
+
+/* Mbufs of the region last used, as a run of packets sees it. */
+struct rx_near {
+	uintptr_t first, span;
+	uintptr_t offset;         /* from one of them to its data */
+	uint32_t lkey;
+};
+
+static inline struct rx_near
+rx_near_of(const struct mdv_rxq *rxq, uint32_t headroom)
+{
+	return (struct rx_near){
+		.first = rxq->near_first, .span = rxq->near_span,
+		.offset = rxq->near_offset + headroom, .lkey = rxq->near_lkey,
+	};
 }
 
 /* Point a segment at a fresh buffer; false: there is none, or no key for it. */
 static inline bool
+rx_attach_near(struct mdv_rxq *rxq, const struct rx_near *near, struct dvq_data_seg *seg,
+	       struct rte_mbuf *fresh, uint32_t headroom)
+{
+	/* No mbuf is no address in the region either. */
+	if (unlikely((uintptr_t)fresh - near->first > near->span))
+		return mdv_rx_attach_other(rxq, seg, fresh, headroom);
+	seg->lkey = near->lkey;
+	seg->addr = htobe64((uintptr_t)fresh + near->offset);
+	return true;
+}
+
+static inline bool
 rx_attach(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf *fresh,
 	  uint32_t headroom)
 {
-	/* No mbuf is no address in the region either. */
-	if (unlikely((uintptr_t)fresh - rxq->near_first > rxq->near_span))
-		return mdv_rx_attach_other(rxq, seg, fresh, headroom);
-	seg->lkey = rxq->near_lkey;
-	seg->addr = htobe64((uintptr_t)fresh + (rxq->near_offset + headroom));
-	return true;
+	const struct rx_near near = rx_near_of(rxq, headroom);
+
+	return rx_attach_near(rxq, &near, seg, fresh, headroom);
 }
 
 #endif /* MLX4DV_RX_H_ */

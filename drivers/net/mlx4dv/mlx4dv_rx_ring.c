@@ -175,7 +175,6 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		return ret;
 	rxq->last_error.ended = false;
 	ring->wqn = ring->wq->wq_num;
-	rx_set_next(rxq);
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;
 	mdv_rx_recycle_none(rxq);
@@ -220,5 +219,4 @@ mdv_rx_discard(struct mdv_rxq *rxq, uint64_t *packets)
 			rxq->stats.errors++;
 	}
 	dvq_cq_update_ci(&rxq->cq);
-	rx_set_next(rxq);
 }

@@ -5,8 +5,8 @@
 
 /*
  * The receive burst of queues whose WQEs have one segment. Each file that includes
- * it compiles the burst for what its instruction set can do: RX_GROUPS(), if it is
- * defined, takes packets by the group; what it leaves is done one by one, which is
+ * it compiles the burst for what its instruction set can do: with RX_GROUP defined
+ * rx_groups() takes packets by the group; what it leaves is done one by one, which is
  * also where to read what is done to a packet.
  */
 
@@ -18,51 +18,34 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_rx.h"
-
-/* @n fresh mbufs; when the pool has fewer, NULL for the rest. Returns how many. */
-static inline uint32_t
-rx_alloc(struct mdv_rxq *rxq, struct rte_mbuf **fresh, uint32_t n)
-{
-	uint32_t i;
-
-	if (likely(rte_mempool_get_bulk(rxq->mp, (void **)fresh, n) == 0))
-		return n;
-	for (i = 0; i < n; i++)
-		if (rte_mempool_get(rxq->mp, (void **)&fresh[i]) != 0)
-			break;
-	memset(&fresh[i], 0, (n - i) * sizeof(fresh[0]));
-	return i;
-}
+#include "mlx4dv_rx_fresh.h"
 
 /*
- * @n CQEs of the current ring, side by side as their WQEs are. Returns how many
- * packets they gave, each for one of the fresh mbufs. As in other drivers a kept
+ * @n CQEs of the current ring from @at on, side by side as their WQEs are. Returns how many
+ * packets they gave, each for one of the mbufs before @fresh. As in other drivers a kept
  * FCS lies behind the data and is not part of the length.
  */
 static __rte_always_inline uint32_t
-rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uint32_t n,
-       const enum rx_level level)
+rx_run(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rte_mbuf **fresh,
+       uint32_t n, const enum rx_level level)
 {
 	struct dvq_rq *rq = &rxq->ring->rq;
 	struct rte_mbuf **elts = &rxq->ring->elts[rq->ci & (rq->wqe_cnt - 1)];
-	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
-	uint8_t *wqe = (uint8_t *)dvq_rq_wqe(rq, rq->ci);
+	struct dvq_data_seg *wqe = dvq_rq_wqe(rq, rq->ci);
 	const size_t cqe_size = (size_t)1 << rxq->cq.cqe_shift;
-	const size_t wqe_size = (size_t)1 << rq->stride_shift;
 	const uint32_t headroom = mdv_rx_headroom(rxq);
 	const uint32_t crc_len = rxq->crc_len;
 	const uint32_t room = rxq->room;
+	const struct rx_near near = rx_near_of(rxq, headroom);
 	struct rte_mbuf **const end = elts + n;
 	struct rte_mbuf **const first = pkts;
-	struct rx_mbuf with;
 	uint64_t bytes = 0;
 
-	rx_mbuf_init(&with, rxq);
-	for (; elts != end; elts++, at += cqe_size, wqe += wqe_size) {
+	for (; elts != end; elts++, at += cqe_size, wqe++) {
 		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
 		uint32_t len = dvq_cqe_byte_cnt(cqe) - crc_len;
 		struct rte_mbuf *m = *elts;
-		struct rte_mbuf *next = *fresh;
+		struct rte_mbuf *next = fresh[-1];
 
 		rte_prefetch0(elts[MDV_RX_AHEAD]);
 		/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
@@ -73,13 +56,13 @@ rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uin
 		if (level == RX_FULL &&
 		    mdv_rx_filtered(rxq, cqe, (const uint8_t *)m->buf_addr + headroom))
 			continue;
-		if (unlikely(!rx_attach(rxq, (struct dvq_data_seg *)wqe, next, headroom))) {
+		if (unlikely(!rx_attach_near(rxq, &near, wqe, next, headroom))) {
 			rxq->stats.nombuf++;
 			continue;
 		}
 		*elts = next;
-		fresh++;
-		rx_fill_mbuf(rxq, &with, cqe, m, len, len, level);
+		fresh--;
+		rx_fill_mbuf(rxq, cqe, m, len, len, level);
 		*pkts++ = m;
 		bytes += len;
 	}
@@ -90,43 +73,134 @@ rx_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uin
 	return (uint32_t)(pkts - first);
 }
 
-/* @ready CQEs side by side, of whatever rings. Returns the packets they gave. */
-static __rte_always_inline uint32_t
-rx_chunk(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint32_t ready, const enum rx_level level)
-{
-	struct rte_mbuf *fresh[RX_CHUNK];
-	uint32_t got = rx_alloc(rxq, fresh, ready);
-	uint32_t done = 0;
-	uint32_t run, rest;
-
-	while (ready != 0) {
-		const struct dvq_rq *rq;
-
-		run = ready;
-		if (unlikely(rxq->nb_rings > 1)) {
-			run = mdv_rx_switch_ring(rxq, ready);
-			if (run == 0) {
-				rxq->cq.ci++;
-				ready--;
-				continue;
-			}
-		}
-		rq = &rxq->ring->rq;
-		rest = rq->wqe_cnt - (rq->ci & (rq->wqe_cnt - 1));
-		run = RTE_MIN(run, rest);
-		ready -= run;
-#ifdef RX_GROUPS
-		/* Each packet of a group has a fresh mbuf. */
-		rest = RX_GROUPS(rxq, &pkts[done], &fresh[done], RTE_MIN(run, got - done), level);
-		done += rest;
-		run -= rest;
-#endif
-		if (run != 0)
-			done += rx_run(rxq, &pkts[done], &fresh[done], run, level);
+/*
+ * A function of its own for each level: what is the same for all packets then stays in
+ * registers.
+ */
+#define RX_APART(function, name, level) \
+	static __rte_noinline uint32_t \
+	function ## _ ## name(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, \
+			      struct rte_mbuf **fresh, uint32_t n) \
+	{ \
+		return function(rxq, at, pkts, fresh, n, level); \
 	}
-	if (unlikely(done < got))
-		rte_mempool_put_bulk(rxq->mp, (void **)&fresh[done], got - done);
+#define RX_CALL(function, level, ...) \
+	((level) == RX_PLAIN ? function ## _plain(__VA_ARGS__) : \
+	 (level) == RX_OFFLOADS ? function ## _offloads(__VA_ARGS__) : \
+	 function ## _full(__VA_ARGS__))
+
+RX_APART(rx_run, plain, RX_PLAIN)
+RX_APART(rx_run, offloads, RX_OFFLOADS)
+RX_APART(rx_run, full, RX_FULL)
+#ifdef RX_GROUP
+RX_APART(rx_groups, plain, RX_PLAIN)
+RX_APART(rx_groups, offloads, RX_OFFLOADS)
+RX_APART(rx_groups, full, RX_FULL)
+#endif
+
+/* The same, by the group where that can be. */
+static __rte_always_inline uint32_t
+rx_side_by_side(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
+		struct rx_fresh *fresh, uint32_t n, const enum rx_level level)
+{
+	uint32_t done = 0;
+
+#ifdef RX_GROUP
+	if (likely(n >= RX_GROUP)) {
+		/* Each packet of a group has a fresh mbuf: NULL is none. */
+		done = RX_CALL(rx_groups, level, rxq, at, pkts, fresh->end,
+			likely(fresh->cache != NULL) ? n : RTE_MIN(n, rx_fresh_count(fresh)));
+		fresh->end -= done;
+		n -= done;
+		at += (size_t)done << rxq->cq.cqe_shift;
+	}
+#endif
+	if (n != 0) {
+		n = RX_CALL(rx_run, level, rxq, at, pkts + done, fresh->end, n);
+		fresh->end -= n;
+		done += n;
+	}
 	return done;
+}
+
+/* Of a queue with several rings. */
+static __rte_noinline uint32_t
+rx_rings(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rx_fresh *fresh,
+	 uint32_t n, const enum rx_level level)
+{
+	uint32_t done = 0;
+
+	while (n != 0) {
+		uint32_t run = rx_run_length(rxq, n);
+
+		if (run != 0) {
+			done += rx_side_by_side(rxq, at, &pkts[done], fresh, run, level);
+		} else {
+			rxq->cq.ci++;
+			run = 1;
+		}
+		n -= run;
+		at += (size_t)run << rxq->cq.cqe_shift;
+	}
+	return done;
+}
+
+/* @n CQEs side by side from @at on. Returns the packets they gave. */
+static __rte_always_inline uint32_t
+rx_chunk(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, uint32_t n,
+	 const enum rx_level level)
+{
+	const struct dvq_rq *rq = &rxq->ring->rq;
+	uint32_t rest = rq->wqe_cnt - (rq->ci & (rq->wqe_cnt - 1));
+	struct rx_fresh fresh;
+	uint32_t done;
+
+	rx_fresh_take(rxq, &fresh);
+	if (unlikely(rx_fresh_count(&fresh) < n))
+		rx_fresh_alloc(rxq, &fresh, 0, n);
+	if (likely(rest >= n && rxq->nb_rings == 1))
+		done = rx_side_by_side(rxq, at, pkts, &fresh, n, level);
+	else
+		done = rx_rings(rxq, at, pkts, &fresh, n, level);
+	rx_fresh_settle(rxq, &fresh);
+	return done;
+}
+
+/* A burst of one, for which the CQE was seen. Not much slower than one of 32 must it be. */
+static __rte_always_inline uint16_t
+rx_one(struct mdv_rxq *rxq, struct rte_mbuf **pkts, const enum rx_level level)
+{
+	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
+	struct rx_fresh fresh;
+	uint32_t done;
+
+	dvq_barrier_owner_before_cqe();
+	rx_fresh_take(rxq, &fresh);
+	if (unlikely(rx_fresh_count(&fresh) == 0))
+		rx_fresh_alloc(rxq, &fresh, 0, 1);
+	done = rx_run(rxq, at, pkts, fresh.end, 1, level);
+	fresh.end -= done;
+	rx_fresh_settle(rxq, &fresh);
+	rx_end(rxq);
+	return (uint16_t)done;
+}
+
+static __rte_noinline uint16_t
+rx_one_plain(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
+{
+	return rx_one(rxq, pkts, RX_PLAIN);
+}
+
+static __rte_noinline uint16_t
+rx_one_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
+{
+	return rx_one(rxq, pkts, RX_OFFLOADS);
+}
+
+static __rte_noinline uint16_t
+rx_one_full(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
+{
+	return rx_one(rxq, pkts, RX_FULL);
 }
 
 static __rte_always_inline uint16_t
@@ -137,11 +211,15 @@ rx_receive(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n, const enum r
 	uint32_t ready;
 
 	rxq->ring = rxq->rings;
+	if (unlikely(n == 1) && rxq->nb_rings == 1)
+		return RX_CALL(rx_one, level, rxq, pkts);
 	while (left != 0) {
+		const struct dvq_cqe *at = dvq_cq_entry(&rxq->cq, rxq->cq.ci);
+
 		ready = dvq_cq_ready(&rxq->cq, RTE_MIN(left, RX_CHUNK));
 		if (ready == 0)
 			break;
-		done += rx_chunk(rxq, &pkts[done], ready, level);
+		done += rx_chunk(rxq, (const uint8_t *)at, &pkts[done], ready, level);
 		left -= ready;
 	}
 	rx_end(rxq);

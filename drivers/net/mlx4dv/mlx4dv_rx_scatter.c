@@ -11,44 +11,23 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_rx.h"
-
-/* Fresh mbufs of a call, taken from the end. */
-struct rx_stock {
-	uint32_t n;
-	struct rte_mbuf *m[4 * RX_CHUNK];
-};
-
-/* Have @want mbufs at least, @more when the pool has them. */
-static __rte_noinline bool
-rx_stock_fill(struct mdv_rxq *rxq, struct rx_stock *stock, uint32_t want, uint32_t more)
-{
-	uint32_t n = RTE_MIN(RTE_MAX(want, more), RTE_DIM(stock->m)) - stock->n;
-
-	if (unlikely(rte_mempool_get_bulk(rxq->mp, (void **)&stock->m[stock->n], n) != 0)) {
-		n = want - stock->n;
-		if (rte_mempool_get_bulk(rxq->mp, (void **)&stock->m[stock->n], n) != 0)
-			return false;
-	}
-	stock->n += n;
-	return true;
-}
+#include "mlx4dv_rx_fresh.h"
 
 /*
  * Segments of a WQE that a frame of @len bytes fills; 0 when it cannot be. Later
  * buffers of the WQE were not touched and are posted again as they are.
  */
 static inline uint32_t
-rx_segments(const struct mdv_rxq *rxq, const struct rx_mbuf *with, uint32_t len)
+rx_segments(const struct mdv_rxq *rxq, uint32_t len)
 {
-	uint32_t max = 1u << rxq->sges_n, n = 1;
-	int32_t rest;
+	int32_t rest = (int32_t)(len - rxq->room), whole = (int32_t)rx_room_rest(rxq);
+	uint32_t n = 1;
 
 	if (unlikely(len - 1 >= UINT16_MAX))
 		return 0;
-	/* Only the first segment has headroom. */
-	for (rest = (int32_t)(len - rxq->room); rest > 0; rest -= (int32_t)with->room)
+	for (; rest > 0; rest -= whole)
 		n++;
-	return n <= max ? n : 0;
+	return n <= 1u << rxq->sges_n ? n : 0;
 }
 
 /* Post fresh buffers in the first @n segments of a WQE: all of them or none. */
@@ -74,46 +53,15 @@ rx_attach_all(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **e
 }
 
 /*
- * The segments of a frame take their lengths and hang together; their places in the
- * WQE go to the fresh ones, all of which are of the region last used. The first is
- * filled in by the caller.
+ * The segments of a frame take their lengths and hang together; their places in the WQE go
+ * to the fresh ones. False when one of these cannot be posted: nothing was done. The first
+ * is filled in by the caller.
  */
-static inline void
-rx_swap_segments(const struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg *seg,
-		 struct rte_mbuf **elts, struct rte_mbuf *const *fresh, uint32_t n, uint32_t len)
+static bool
+rx_swap_segments(struct mdv_rxq *rxq, struct dvq_data_seg *seg, struct rte_mbuf **elts,
+		 struct rte_mbuf **fresh, uint32_t n, uint32_t len)
 {
-	uintptr_t offset = rxq->near_offset + mdv_rx_headroom(rxq);
-	uint32_t lkey = rxq->near_lkey, room = rxq->room;
-	struct rte_mbuf *m = elts[0];
-
-	for (;;) {
-		struct rte_mbuf *next;
-
-		*elts = *fresh;
-		seg->lkey = lkey;
-		seg->addr = htobe64((uintptr_t)*fresh + offset);
-		if (--n == 0)
-			break;
-		len -= room;
-		room = with->room;
-		offset = rxq->near_offset;
-		elts++;
-		fresh++;
-		seg++;
-		next = *elts;
-		m->next = next;
-		m = next;
-		rx_rearm(m, with->rearm_rest);
-		m->ol_flags = with->ol_flags;
-		m->data_len = (uint16_t)RTE_MIN(len, room);
-	}
-}
-
-/* The same for any fresh mbufs; false when one of them cannot be posted: nothing was done. */
-static __rte_noinline bool
-rx_swap_far(struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg *seg,
-	    struct rte_mbuf **elts, struct rte_mbuf **fresh, uint32_t n, uint32_t len)
-{
+	const uint32_t room = rx_room_rest(rxq);
 	uint32_t s;
 
 	if (!rx_attach_all(rxq, seg, elts, fresh, n))
@@ -122,9 +70,9 @@ rx_swap_far(struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg
 	for (s = 1; s < n; s++) {
 		struct rte_mbuf *m = elts[s];
 
-		rx_rearm(m, with->rearm_rest);
-		m->ol_flags = with->ol_flags;
-		m->data_len = (uint16_t)RTE_MIN(len, with->room);
+		rx_rearm(m, rx_rearm_rest(rxq));
+		m->ol_flags = rxq->ol_flags;
+		m->data_len = (uint16_t)RTE_MIN(len, room);
 		len -= m->data_len;
 		elts[s - 1]->next = m;
 	}
@@ -132,84 +80,184 @@ rx_swap_far(struct mdv_rxq *rxq, const struct rx_mbuf *with, struct dvq_data_seg
 	return true;
 }
 
-/* One CQE; @left more are ready. Returns the packet, or NULL. */
-static inline struct rte_mbuf *
-rx_one_scattered(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe,
-		 struct rx_stock *stock, uint32_t left)
+/*
+ * One CQE, whatever it may be; @left more are ready. Returns the packet, or NULL. What
+ * rx_scatter_run() leaves out, and so also where to read what is done to a packet.
+ */
+static __rte_noinline struct rte_mbuf *
+rx_one_scattered(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf **elts,
+		 struct dvq_data_seg *wqe, struct rx_fresh *fresh, uint32_t left)
 {
-	struct mdv_rx_ring *ring = rxq->ring;
-	uint32_t slot = ring->rq.ci & (ring->rq.wqe_cnt - 1);
-	struct rte_mbuf **elts = &ring->elts[slot << rxq->sges_n];
-	struct dvq_data_seg *wqe = dvq_rq_wqe(&ring->rq, ring->rq.ci);
 	uint32_t len = dvq_cqe_byte_cnt(cqe) - rxq->crc_len;
-	struct rte_mbuf **fresh;
-	struct rte_mbuf *m;
-	uint32_t n, first;
+	struct rte_mbuf *m = elts[0];
+	uint32_t n = dvq_cqe_is_error(cqe) ? 0 : rx_segments(rxq, len);
 
-	rx_repost(&ring->rq, 1);
-	n = likely(!dvq_cqe_is_error(cqe)) ? rx_segments(rxq, with, len) : 0;
 	if (unlikely(n == 0)) {
 		mdv_rx_count_error(rxq, cqe);
 		return NULL;
 	}
-	if (unlikely(rxq->vlan_ids != NULL &&
-		     mdv_rx_filtered(rxq, cqe, (const uint8_t *)elts[0]->buf_addr +
-				     mdv_rx_headroom(rxq))))
+	if (mdv_rx_filtered(rxq, cqe, (const uint8_t *)m->buf_addr + mdv_rx_headroom(rxq)))
 		return NULL;
-	if (unlikely(stock->n < n && !rx_stock_fill(rxq, stock, n, (left + 1) * n))) {
+	if (rx_fresh_count(fresh) < n)
+		rx_fresh_alloc(rxq, fresh, n, (left + 1) * n);
+	if (unlikely(rx_fresh_count(fresh) < n ||
+		     !rx_swap_segments(rxq, wqe, elts, fresh->end - n, n, len))) {
 		rxq->stats.nombuf++;
 		return NULL;
 	}
-	fresh = &stock->m[stock->n - n];
-	m = elts[0];
-	if (likely(rxq->near_chunks == rxq->mp->nb_mem_chunks)) {
-		rx_swap_segments(rxq, with, wqe, elts, fresh, n, len);
-	} else if (unlikely(!rx_swap_far(rxq, with, wqe, elts, fresh, n, len))) {
-		rxq->stats.nombuf++;
-		return NULL;
-	}
-	stock->n -= n;
-	first = RTE_MIN(len, rxq->room);
-	rx_fill_mbuf(rxq, with, cqe, m, len, first, RX_OFFLOADS);
+	fresh->end -= n;
+	rx_fill_mbuf(rxq, cqe, m, len, RTE_MIN(len, rxq->room), RX_FULL);
 	m->nb_segs = (uint16_t)n;
-	if (unlikely(rxq->timestamp_flag != 0 ||
-		     (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0))
-		m->ol_flags |= mdv_rx_extras(rxq, cqe, m);
-	rxq->stats.packets++;
-	rxq->stats.bytes += len;
 	return m;
+}
+
+/* What is the same for all packets of a run. */
+struct rx_scatter {
+	uint64_t rearm, ol_flags; /* of the segments behind the first */
+	uintptr_t offset;         /* from a fresh mbuf to its buffer */
+	uintptr_t offset_first;   /* with the headroom of a first one */
+	uint32_t room, room_rest;
+	uint32_t segs_max;
+	uint32_t len_max;         /* of frames that need nothing else; 0: all do */
+	uint32_t crc_len;
+};
+
+static inline void
+rx_scatter_init(struct rx_scatter *with, const struct mdv_rxq *rxq)
+{
+	with->rearm = rx_rearm_rest(rxq);
+	with->ol_flags = rxq->ol_flags;
+	with->offset = rxq->near_offset;
+	with->offset_first = with->offset + mdv_rx_headroom(rxq);
+	with->room = rxq->room;
+	with->room_rest = rx_room_rest(rxq);
+	with->segs_max = 1u << rxq->sges_n;
+	with->len_max = RTE_MIN(with->room + (with->segs_max - 1) * with->room_rest,
+		(uint32_t)UINT16_MAX);
+	if (rxq->near_chunks != rxq->mp->nb_mem_chunks || rxq->vlan_ids != NULL ||
+	    rxq->timestamp_flag != 0)
+		with->len_max = 0;
+	with->crc_len = rxq->crc_len;
+}
+
+/*
+ * The segments of a frame take their lengths and hang together; their places in the WQE
+ * go to mbufs before @fresh, all of which are of one region: the keys stay. Of the first
+ * one only its place is. Returns the fresh one that was taken last.
+ */
+static __rte_always_inline struct rte_mbuf **
+rx_swap_near(const struct rx_scatter *with, struct dvq_data_seg *seg, struct rte_mbuf **elts,
+	     struct rte_mbuf **fresh, uint32_t len)
+{
+	struct rte_mbuf *m = *elts, *next = *--fresh;
+	int32_t rest = (int32_t)(len - with->room);
+
+	*elts = next;
+	seg->addr = htobe64((uintptr_t)next + with->offset_first);
+	for (; rest > 0; rest -= (int32_t)with->room_rest) {
+		next = *++elts;
+		m->next = next;
+		m = next;
+		next = *--fresh;
+		*elts = next;
+		(++seg)->addr = htobe64((uintptr_t)next + with->offset);
+		rx_rearm(m, with->rearm);
+		m->ol_flags = with->ol_flags;
+		m->data_len = (uint16_t)RTE_MIN((uint32_t)rest, with->room_rest);
+	}
+	return fresh;
+}
+
+/*
+ * @n CQEs of the current ring, side by side as their WQEs are. Returns how many packets
+ * they gave.
+ */
+static __rte_always_inline uint32_t
+rx_scatter_run(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rx_fresh *fresh, uint32_t n,
+	       const enum rx_level level)
+{
+	struct dvq_rq *rq = &rxq->ring->rq;
+	struct rte_mbuf **elts = &rxq->ring->elts[(rq->ci & (rq->wqe_cnt - 1)) << rxq->sges_n];
+	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
+	uint8_t *wqe = (uint8_t *)dvq_rq_wqe(rq, rq->ci);
+	const size_t cqe_size = (size_t)1 << rxq->cq.cqe_shift;
+	const size_t wqe_size = (size_t)1 << rq->stride_shift;
+	struct rte_mbuf **const end = elts + (n << rxq->sges_n);
+	struct rte_mbuf **const first = pkts;
+	struct rx_scatter with;
+	uint64_t bytes = 0;
+	struct rte_mbuf **next = fresh->end;
+
+	rx_scatter_init(&with, rxq);
+	for (; elts != end; at += cqe_size, wqe += wqe_size, elts += with.segs_max) {
+		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
+		uint32_t len = dvq_cqe_byte_cnt(cqe) - with.crc_len;
+		struct rte_mbuf *m = *elts;
+		struct rte_mbuf **taken;
+
+		if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= with.len_max ||
+			     next < fresh->first + with.segs_max || rx_is_tagged(cqe))) {
+			fresh->end = next;
+			m = rx_one_scattered(rxq, cqe, elts, (struct dvq_data_seg *)wqe, fresh,
+				(uint32_t)(end - elts - 1) >> rxq->sges_n);
+			next = fresh->end;
+			if (m == NULL)
+				continue;
+		} else {
+			taken = rx_swap_near(&with, (struct dvq_data_seg *)wqe, elts, next, len);
+			rx_fill_mbuf(rxq, cqe, m, len, RTE_MIN(len, with.room), level);
+			m->nb_segs = (uint16_t)(next - taken);
+			next = taken;
+		}
+		*pkts++ = m;
+		bytes += len;
+	}
+	fresh->end = next;
+	rx_repost(rq, n);
+	rxq->cq.ci += n;
+	rxq->stats.packets += (uint32_t)(pkts - first);
+	rxq->stats.bytes += bytes;
+	return (uint32_t)(pkts - first);
+}
+
+static __rte_noinline uint32_t
+rx_scatter_plain(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rx_fresh *fresh, uint32_t n)
+{
+	return rx_scatter_run(rxq, pkts, fresh, n, RX_PLAIN);
+}
+
+static __rte_noinline uint32_t
+rx_scatter_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rx_fresh *fresh,
+		    uint32_t n)
+{
+	return rx_scatter_run(rxq, pkts, fresh, n, RX_OFFLOADS);
 }
 
 uint16_t
 mdv_rx_receive_scattered(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
-	uint32_t left, ready;
-	struct rx_stock stock;
-	struct rx_mbuf with;
-	struct rte_mbuf *m;
-	uint16_t done = 0;
+	const bool offloads = (rxq->csum_flags | rxq->rss_flag) != 0;
+	struct rx_fresh fresh;
+	uint32_t left = n, done = 0, ready, run;
 
-	stock.n = 0;
 	rxq->ring = rxq->rings;
-	rx_mbuf_init(&with, rxq);
-	for (left = n; left != 0; left -= ready) {
-		uint32_t i;
-
+	rx_fresh_take(rxq, &fresh);
+	while (left != 0) {
 		ready = dvq_cq_ready(&rxq->cq, RTE_MIN(left, RX_CHUNK));
 		if (ready == 0)
 			break;
-		for (i = ready; i != 0; i--) {
-			m = NULL;
-			if (likely(rxq->nb_rings == 1 || mdv_rx_switch_ring(rxq, 1) != 0))
-				m = rx_one_scattered(rxq, &with, dvq_cq_entry(&rxq->cq, rxq->cq.ci),
-					&stock, i - 1);
-			rxq->cq.ci++;
-			if (likely(m != NULL))
-				pkts[done++] = m;
+		left -= ready;
+		for (; ready != 0; ready -= RTE_MAX(run, 1u)) {
+			run = rx_run_length(rxq, ready);
+			if (unlikely(run == 0))
+				rxq->cq.ci++;
+			else if (offloads)
+				done += rx_scatter_offloads(rxq, &pkts[done], &fresh, run);
+			else
+				done += rx_scatter_plain(rxq, &pkts[done], &fresh, run);
 		}
 	}
-	if (stock.n != 0)
-		rte_mempool_put_bulk(rxq->mp, (void **)stock.m, stock.n);
+	rx_fresh_settle(rxq, &fresh);
 	rx_end(rxq);
-	return done;
+	return (uint16_t)done;
 }

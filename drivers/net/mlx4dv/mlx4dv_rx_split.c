@@ -303,7 +303,7 @@ rx_split_renew(struct mdv_rxq *rxq, struct dvq_data_seg *wqe, struct rte_mbuf **
 
 /* One CQE. Returns the packet, or NULL. */
 static inline struct rte_mbuf *
-rx_one_split(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_cqe *cqe)
+rx_one_split(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
 {
 	const struct mdv_rx_split *split = rxq->split;
 	struct mdv_rx_ring *ring = rxq->ring;
@@ -330,13 +330,13 @@ rx_one_split(struct mdv_rxq *rxq, const struct rx_mbuf *with, const struct dvq_c
 	left = len;
 	for (s = 1; s < n; s++) {
 		left -= split->segs[s - 1].room;
-		rx_rearm(m[s], with->rearm);
+		rx_rearm(m[s], rxq->rearm);
 		m[s]->data_off = split->segs[s].data_off;
 		m[s]->ol_flags = split->segs[s].ol_flags;
 		m[s]->data_len = (uint16_t)RTE_MIN(left, split->segs[s].room);
 		m[s - 1]->next = m[s];
 	}
-	rx_fill_mbuf(rxq, with, cqe, m[0], len, RTE_MIN(len, split->segs[0].room), RX_FULL);
+	rx_fill_mbuf(rxq, cqe, m[0], len, RTE_MIN(len, split->segs[0].room), RX_FULL);
 	m[0]->nb_segs = (uint16_t)n;
 	rxq->stats.packets++;
 	rxq->stats.bytes += len;
@@ -347,12 +347,10 @@ uint16_t
 mdv_rx_receive_split(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint32_t left, ready, i;
-	struct rx_mbuf with;
 	struct rte_mbuf *m;
 	uint16_t done = 0;
 
 	rxq->ring = rxq->rings;
-	rx_mbuf_init(&with, rxq);
 	for (left = n; left != 0; left -= ready) {
 		ready = dvq_cq_ready(&rxq->cq, RTE_MIN(left, RX_CHUNK));
 		if (ready == 0)
@@ -360,7 +358,7 @@ mdv_rx_receive_split(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 		for (i = ready; i != 0; i--) {
 			m = NULL;
 			if (likely(rxq->nb_rings == 1 || mdv_rx_switch_ring(rxq, 1) != 0))
-				m = rx_one_split(rxq, &with, dvq_cq_entry(&rxq->cq, rxq->cq.ci));
+				m = rx_one_split(rxq, dvq_cq_entry(&rxq->cq, rxq->cq.ci));
 			rxq->cq.ci++;
 			if (likely(m != NULL))
 				pkts[done++] = m;

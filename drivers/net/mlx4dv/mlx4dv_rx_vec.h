@@ -12,16 +12,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifdef __SSE4_1__
-#include <immintrin.h>
-#endif
-
+#include <rte_ether.h>
 #include <rte_prefetch.h>
 
 #include "mlx4dv_rx.h"
+#include "mlx4dv_rx_vector.h"
 
 #define RX_GROUP 4u
-#define TAG (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)
 
 static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8 &&
 	      offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, packet_type) + 4 &&
@@ -30,87 +27,36 @@ static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, r
 	      offsetof(struct rte_mbuf, hash) == offsetof(struct rte_mbuf, packet_type) + 12,
 	      "two vectors are all of the mbuf that is written");
 
-typedef uint32_t rx_u32x4 __attribute__((vector_size(16)));
-typedef uint64_t rx_u64x2 __attribute__((vector_size(16)));
-typedef uint8_t rx_u8x16 __attribute__((vector_size(16)));
-
-/* A vector from anywhere, and to anywhere. */
-static inline rx_u32x4
-rx_load(const void *from)
-{
-	rx_u32x4 v;
-
-	memcpy(&v, from, sizeof(v));
-	return v;
-}
-
-static inline void
-rx_store(void *to, rx_u32x4 v)
-{
-	memcpy(to, &v, sizeof(v));
-}
-
-static inline rx_u32x4
-rx_swap32(rx_u32x4 v)
-{
-	return (rx_u32x4)__builtin_shufflevector((rx_u8x16)v, (rx_u8x16)v,
-		3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
-}
-
-static inline rx_u64x2
-rx_swap64(rx_u64x2 v)
-{
-	return (rx_u64x2)__builtin_shufflevector((rx_u8x16)v, (rx_u8x16)v,
-		7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
-}
-
-/* Words 0 of both, words 1 of both; or words 2 and 3. */
-#define RX_LOW32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define RX_HIGH32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-/* Words 0 and 1 of both; or words 2 and 3. */
-#define RX_LOW64(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
-#define RX_HIGH64(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
-
-static inline bool
-rx_any(rx_u32x4 v)
-{
-#ifdef __SSE4_1__
-	return !_mm_testz_si128((__m128i)v, (__m128i)v);
-#else
-	rx_u64x2 halves = (rx_u64x2)v;
-
-	return (halves[0] | halves[1]) != 0;
-#endif
-}
-
-static inline rx_u32x4
-rx_lookup(const uint32_t *table, rx_u32x4 i)
-{
-#ifdef __AVX2__
-	return (rx_u32x4)_mm_i32gather_epi32((const int *)table, (__m128i)i, sizeof(*table));
-#else
-	return (rx_u32x4){ table[i[0]], table[i[1]], table[i[2]], table[i[3]] };
-#endif
-}
+/* ---- completions ---- */
 
 /* What is the same for all packets of a run. */
 struct rx_vec {
-	rx_u32x4 rearm;           /* and flags of 0 */
-	rx_u32x4 seg;             /* of a WQE: length and key, the address 0 */
+	rx_u32x4 rearm;           /* twice */
+	rx_u32x4 seg;             /* of a WQE: length and key, twice */
 	uintptr_t first, span;    /* mbufs of the region last used */
 	uintptr_t offset;         /* from an mbuf to its data */
-	uint32_t crc_len, room;
-	rx_u32x4 rss_flag, csum_good;
-	bool all_near;            /* so is every mbuf of the pool */
-	bool csum;
-	bool tunnels;
+	rx_u32x4 crc_len;
+	rx_u32x4 room;            /* 0 unless all mbufs of the pool are of that region */
+	rx_u32x4 rss_flag, csum_flags;
+	rx_u32x4 csum;            /* all ones when the checksum is of interest */
+	rx_u32x4 tag_flags;       /* of a packet with a tag; see strip */
+	rx_u32x4 special;         /* in a CQE, big endian: a tunnel or a tag that is of interest */
 	bool stamps;              /* every packet has a timestamp */
+	bool strip;               /* tags out of the data */
 };
 
-/* The interesting words of four CQEs: each a vector of four, big endian. */
+/* The interesting words of four CQEs: each a vector of four. */
 struct rx_cqes {
-	rx_u32x4 vlan, hash, status, byte_cnt;
+	rx_u32x4 vlan;            /* big endian, the others are not */
+	rx_u32x4 hash, status, len;
 	rx_u32x4 any;             /* bits of any of the second halves */
+};
+
+/* What four mbufs get: a vector of four of each. */
+struct rx_fields {
+	rx_u32x4 ptype, len, hash, flags;
+	rx_u32x4 tci;             /* in the upper half */
+	rx_u32x4 cut;             /* bytes by which the data begins later */
 };
 
 static __rte_always_inline void
@@ -121,8 +67,8 @@ rx_read_cqes(struct rx_cqes *c, const uint8_t *at, size_t size, const enum rx_le
 	rx_u32x4 h2 = rx_load(at + 2 * size + half), h3 = rx_load(at + 3 * size + half);
 	rx_u32x4 a = RX_LOW32(h0, h1), b = RX_LOW32(h2, h3);
 
-	c->status = RX_LOW64(a, b);
-	c->byte_cnt = RX_HIGH64(a, b);
+	c->status = rx_swap32(RX_LOW64(a, b));
+	c->len = rx_swap32(RX_HIGH64(a, b));
 	c->any = h0 | h1 | h2 | h3;
 	if (level == RX_PLAIN)
 		return;
@@ -136,67 +82,84 @@ rx_read_cqes(struct rx_cqes *c, const uint8_t *at, size_t size, const enum rx_le
 	c->hash = rx_swap32(RX_HIGH64(a, b));
 }
 
-static __rte_always_inline rx_u32x4
-rx_ptypes(const struct rx_vec *v, const struct rx_cqes *c, rx_u32x4 status)
+/* Are all four ordinary packets, of lengths that can be? */
+static __rte_always_inline bool
+rx_ordinary(const struct rx_cqes *c, rx_u32x4 room)
 {
-	rx_u32x4 i = (status >> 22 & 0x3f) | (status & DVQ_CQE_ST_IPV6F) >> 11;
+	return !rx_any((c->any & RX_IS->error) | (rx_u32x4)(c->len - 1 >= room));
+}
 
-	if (unlikely(v->tunnels)) {
-		rx_u32x4 bits = rx_swap32(c->vlan);
-		rx_u32x4 inside = (rx_u32x4)((bits & DVQ_CQE_TUNNEL) != 0);
-		rx_u32x4 ipv4 = (rx_u32x4)((bits & DVQ_CQE_TUNNEL_IPV4) != 0);
+static __rte_always_inline rx_u32x4
+rx_ptypes(const struct rx_cqes *c)
+{
+	rx_u32x4 i = (c->status >> 22 & RX_IS->type) | (c->status & RX_IS->ipv6f) >> 11;
 
-		i |= inside & (0x80 | (ipv4 & 0x40));
-	}
 	return rx_lookup(mdv_ptype_table, i);
 }
 
-/* Are these fresh mbufs of the region last used? No mbuf is none of it. */
+/* Under a tunnel the other bits are of the packet inside. */
+static __rte_noinline rx_u32x4
+rx_tunnel_ptypes(rx_u32x4 status, rx_u32x4 vlan)
+{
+	rx_u32x4 i = (status >> 22 & 0x3f) | (status & DVQ_CQE_ST_IPV6F) >> 11;
+	rx_u32x4 bits = rx_swap32(vlan);
+	rx_u32x4 inside = (rx_u32x4)((bits & DVQ_CQE_TUNNEL) != 0);
+	rx_u32x4 ipv4 = (rx_u32x4)((bits & DVQ_CQE_TUNNEL_IPV4) != 0);
+
+	return rx_lookup(mdv_ptype_table, i | (inside & (0x80 | (ipv4 & 0x40))));
+}
+
+/* The first 16 bytes of packets with a tag: they move up over it, by one word. */
+#define RX_STRIP(head) __builtin_shufflevector(head, head, 0, 0, 1, 2)
+
+/* Out of some of four packets. */
+static __rte_noinline void
+rx_strip_some(struct rte_mbuf *const *pkts, uintptr_t offset, rx_u32x4 tagged)
+{
+	unsigned int i;
+
+	for (i = 0; i < RX_GROUP; i++)
+		if (tagged[i] != 0) {
+			uint8_t *data = RTE_PTR_ADD(pkts[i], offset);
+
+			rx_store(data, RX_STRIP(rx_load(data)));
+		}
+}
+
+/*
+ * Tags of those packets that have one tag, as it should be: into the mbuf, and out of
+ * the data when that is wanted. False, and nothing done, when one has more or other tags.
+ */
 static __rte_always_inline bool
-rx_near(const struct rx_vec *v, struct rte_mbuf *const *fresh)
+rx_take_tags(const struct rx_vec *v, struct rte_mbuf *const *pkts, struct rte_mbuf *const *m,
+	     rx_u32x4 untagged, struct rx_fields *f)
 {
-	rx_u64x2 a = (rx_u64x2)rx_load(fresh) - v->first;
-	rx_u64x2 b = (rx_u64x2)rx_load(fresh + 2) - v->first;
-	/* Beyond either end shows in the uppermost bit: no region is that long. */
-	rx_u64x2 out = a | (v->span - a) | b | (v->span - b);
+	/* The addresses, the type, the tag: 16 bytes. */
+	rx_u32x4 h0 = rx_load(RTE_PTR_ADD(m[0], v->offset));
+	rx_u32x4 h1 = rx_load(RTE_PTR_ADD(m[1], v->offset));
+	rx_u32x4 h2 = rx_load(RTE_PTR_ADD(m[2], v->offset));
+	rx_u32x4 h3 = rx_load(RTE_PTR_ADD(m[3], v->offset));
+	rx_u32x4 a = RX_HIGH32(h0, h1), b = RX_HIGH32(h2, h3);
+	rx_u32x4 tci = rx_swap32(RX_HIGH64(a, b)) ^ RX_IS->vlan;
 
-	return ((out[0] | out[1]) >> 63) == 0;
-}
-
-/* Two WQEs point to the data of two fresh mbufs, which take their place in the ring. */
-static __rte_always_inline void
-rx_repost_two(const struct rx_vec *v, struct rte_mbuf **elts, struct rte_mbuf *const *fresh,
-	      uint8_t *wqe, size_t wqe_size)
-{
-	rx_u32x4 next = rx_load(fresh);
-	rx_u32x4 addr = (rx_u32x4)rx_swap64((rx_u64x2)next + v->offset);
-
-	rx_store(elts, next);
-	rx_store(wqe, RX_LOW64(v->seg, addr));
-	rx_store(wqe + wqe_size, __builtin_shufflevector(v->seg, addr, 0, 1, 6, 7));
-}
-
-static __rte_always_inline void
-rx_write_mbuf(struct rte_mbuf *m, rx_u32x4 rearm_flags, rx_u32x4 fields)
-{
-	rx_store(RTE_PTR_ADD(m, offsetof(struct rte_mbuf, rearm_data)), rearm_flags);
-	rx_store(RTE_PTR_ADD(m, offsetof(struct rte_mbuf, packet_type)), fields);
-}
-
-/* Rows of {packet type, length, length of the segment and no tag, hash}. */
-static __rte_always_inline void
-rx_write_mbufs(const struct rx_vec *v, struct rte_mbuf *const *m, rx_u32x4 ptype, rx_u32x4 len,
-	       rx_u32x4 hash, rx_u32x4 flags)
-{
-	/* No buffer has more than 65535 B: the tag behind the second length stays 0. */
-	rx_u32x4 a = RX_LOW32(ptype, len), b = RX_LOW32(len, hash), none = { 0 };
-	rx_u32x4 c = RX_HIGH32(ptype, len), d = RX_HIGH32(len, hash);
-	rx_u32x4 low = RX_LOW32(flags, none), high = RX_HIGH32(flags, none);
-
-	rx_write_mbuf(m[0], RX_LOW64(v->rearm, low), RX_LOW64(a, b));
-	rx_write_mbuf(m[1], __builtin_shufflevector(v->rearm, low, 0, 1, 6, 7), RX_HIGH64(a, b));
-	rx_write_mbuf(m[2], RX_LOW64(v->rearm, high), RX_LOW64(c, d));
-	rx_write_mbuf(m[3], __builtin_shufflevector(v->rearm, high, 0, 1, 6, 7), RX_HIGH64(c, d));
+	/* What is left of another type, and of a frame too short for tags. */
+	if (unlikely(rx_any(~untagged & (tci | (f->len - RX_IS->reach)) & RX_IS->upper)))
+		return false;
+	f->tci = ~untagged & tci << 16;
+	f->flags |= ~untagged & v->tag_flags;
+	if (!v->strip)
+		return true;
+	f->cut = ~untagged & RX_IS->cut;
+	f->len -= f->cut;
+	if (unlikely(rx_any(untagged))) {
+		rx_strip_some(pkts, v->offset, ~untagged);
+		return true;
+	}
+	rx_store(RTE_PTR_ADD(m[0], v->offset), RX_STRIP(h0));
+	rx_store(RTE_PTR_ADD(m[1], v->offset), RX_STRIP(h1));
+	rx_store(RTE_PTR_ADD(m[2], v->offset), RX_STRIP(h2));
+	rx_store(RTE_PTR_ADD(m[3], v->offset), RX_STRIP(h3));
+	return true;
 }
 
 /* What some packets of a group need beside: each with the flags it adds. */
@@ -211,89 +174,265 @@ rx_finish_group(struct mdv_rxq *rxq, struct rte_mbuf *const *m, const uint8_t *a
 		const struct dvq_cqe *cqe = (const struct dvq_cqe *)at;
 		uint32_t status = dvq_cqe_status(cqe);
 
-		if (rxq->csum && (status & good) != good)
+		if (rxq->csum_flags != 0 && (status & good) != good)
 			m[i]->ol_flags |= mdv_rx_csum_partly(rxq, cqe, m[i], status);
 		if (full)
 			m[i]->ol_flags |= mdv_rx_extras(rxq, cqe, m[i]);
 	}
 }
 
+/* ---- mbufs ---- */
+
+/* Are the four before @fresh of the region last used? No mbuf is none of it. */
+static __rte_always_inline bool
+rx_all_near(const struct rx_vec *v, struct rte_mbuf *const *fresh)
+{
+	rx_u64x2 a = (rx_u64x2)rx_load(fresh - 2) - v->first;
+	rx_u64x2 b = (rx_u64x2)rx_load(fresh - 4) - v->first;
+	/* Beyond either end shows in the uppermost bit: no region is that long. */
+	rx_u64x2 out = a | (v->span - a) | b | (v->span - b);
+
+	return ((out[0] | out[1]) >> 63) == 0;
+}
+
+/* The same when mbufs may be of any region. */
+static __rte_always_inline bool
+rx_ordinary_near(const struct mdv_rxq *rxq, const struct rx_vec *v, const struct rx_cqes *c,
+		 struct rte_mbuf *const *fresh)
+{
+	return !rx_any(v->room) && rx_ordinary(c, rx_all(rxq->room)) && rx_all_near(v, fresh);
+}
+
+#ifdef __AVX2__
+
+typedef uint64_t rx_u64x4 __attribute__((vector_size(32)));
+typedef uint8_t rx_u8x32 __attribute__((vector_size(32)));
+
+static inline rx_u64x4
+rx_pair(rx_u32x4 low, rx_u32x4 high)
+{
+	return (rx_u64x4)_mm256_set_m128i((__m128i)high, (__m128i)low);
+}
+
+static __rte_always_inline void
+rx_copy_group(struct rte_mbuf **to, struct rte_mbuf *const *from)
+{
+	rx_u64x4 v;
+
+	memcpy(&v, from, sizeof(v));
+	memcpy(to, &v, sizeof(v));
+}
+
+/* Four WQEs point to the data of the mbufs before @fresh, which take their place in the ring. */
+static __rte_always_inline void
+rx_repost_group(const struct rx_vec *v, struct rte_mbuf **elts, struct rte_mbuf *const *fresh,
+		uint8_t *wqe)
+{
+	const rx_u64x4 seg = rx_pair(v->seg, v->seg);
+	rx_u64x4 next, addr;
+
+	memcpy(&next, fresh - RX_GROUP, sizeof(next));
+	memcpy(elts, &next, sizeof(next));
+	addr = __builtin_shufflevector(next + v->offset, next, 0, 2, 1, 3);
+	addr = (rx_u64x4)__builtin_shufflevector((rx_u8x32)addr, (rx_u8x32)addr,
+		7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8,
+		23, 22, 21, 20, 19, 18, 17, 16, 31, 30, 29, 28, 27, 26, 25, 24);
+	next = __builtin_shufflevector(seg, addr, 0, 4, 2, 6);
+	memcpy(wqe, &next, sizeof(next));
+	next = __builtin_shufflevector(seg, addr, 1, 5, 3, 7);
+	memcpy(wqe + sizeof(next), &next, sizeof(next));
+}
+
+/* Rows of {rearm, flags} and {type and length, length, tag and hash}, of two mbufs. */
+static __rte_always_inline void
+rx_write_two(struct rte_mbuf *m0, struct rte_mbuf *m1, rx_u32x4 rearm, rx_u32x4 flags,
+	     rx_u32x4 a, rx_u32x4 b)
+{
+	rx_u64x4 low = rx_pair(rearm, a), high = rx_pair(flags, b);
+	rx_u64x4 row0 = __builtin_shufflevector(low, high, 0, 4, 2, 6);
+	rx_u64x4 row1 = __builtin_shufflevector(low, high, 1, 5, 3, 7);
+
+	memcpy(RTE_PTR_ADD(m0, offsetof(struct rte_mbuf, rearm_data)), &row0, sizeof(row0));
+	memcpy(RTE_PTR_ADD(m1, offsetof(struct rte_mbuf, rearm_data)), &row1, sizeof(row1));
+}
+
+#else
+
+static __rte_always_inline void
+rx_copy_group(struct rte_mbuf **to, struct rte_mbuf *const *from)
+{
+	rx_store(to, rx_load(from));
+	rx_store(to + 2, rx_load(from + 2));
+}
+
+/* Two WQEs point to the data of two fresh mbufs, which take their place in the ring. */
+static __rte_always_inline void
+rx_repost_two(const struct rx_vec *v, struct rte_mbuf **elts, struct rte_mbuf *const *fresh,
+	      uint8_t *wqe)
+{
+	rx_u32x4 next = rx_load(fresh);
+	rx_u32x4 addr = (rx_u32x4)rx_swap64((rx_u64x2)next + v->offset);
+
+	rx_store(elts, next);
+	rx_store(wqe, RX_LOW64(v->seg, addr));
+	rx_store(wqe + sizeof(addr), RX_HIGH64(v->seg, addr));
+}
+
+static __rte_always_inline void
+rx_repost_group(const struct rx_vec *v, struct rte_mbuf **elts, struct rte_mbuf *const *fresh,
+		uint8_t *wqe)
+{
+	rx_repost_two(v, elts, fresh - 2, wqe);
+	rx_repost_two(v, elts + 2, fresh - 4, wqe + 2 * sizeof(rx_u32x4));
+}
+
+static __rte_always_inline void
+rx_write_two(struct rte_mbuf *m0, struct rte_mbuf *m1, rx_u32x4 rearm, rx_u32x4 flags,
+	     rx_u32x4 a, rx_u32x4 b)
+{
+	rx_store(RTE_PTR_ADD(m0, offsetof(struct rte_mbuf, rearm_data)), RX_LOW64(rearm, flags));
+	rx_store(RTE_PTR_ADD(m0, offsetof(struct rte_mbuf, packet_type)), RX_LOW64(a, b));
+	rx_store(RTE_PTR_ADD(m1, offsetof(struct rte_mbuf, rearm_data)), RX_HIGH64(rearm, flags));
+	rx_store(RTE_PTR_ADD(m1, offsetof(struct rte_mbuf, packet_type)), RX_HIGH64(a, b));
+}
+
+#endif
+
+static __rte_always_inline void
+rx_write_mbufs(const struct rx_vec *v, struct rte_mbuf *const *m, const struct rx_fields *f,
+	       const enum rx_level level)
+{
+	/* No buffer has more than 65535 B: the tag is behind the length. */
+	rx_u32x4 third = level == RX_FULL ? f->len | f->tci : f->len, none = { 0 };
+	rx_u32x4 rearm01 = v->rearm, rearm23 = v->rearm;
+
+	if (level == RX_FULL) {
+		/* data_off comes first, and does not overflow. */
+		rearm01 += RX_LOW32(f->cut, none);
+		rearm23 += RX_HIGH32(f->cut, none);
+	}
+	rx_write_two(m[0], m[1], rearm01, RX_LOW32(f->flags, none),
+		RX_LOW32(f->ptype, f->len), RX_LOW32(third, f->hash));
+	rx_write_two(m[2], m[3], rearm23, RX_HIGH32(f->flags, none),
+		RX_HIGH32(f->ptype, f->len), RX_HIGH32(third, f->hash));
+}
+
+/* ---- groups ---- */
+
+enum rx_rest { RX_NOTHING, RX_SOME, RX_ALL };
+
+/*
+ * A tunnel, or a tag that is of interest. Tags are left to rx_finish_group() when that has
+ * to look at the packet anyway: it wants it as it came.
+ */
+static __rte_always_inline enum rx_rest
+rx_special(const struct rx_vec *v, const struct rx_cqes *c, struct rte_mbuf *const *pkts,
+	   struct rte_mbuf *const *m, struct rx_fields *f, bool partly, const enum rx_level level)
+{
+	rx_u32x4 untagged;
+
+	if (unlikely(rx_meet(c->vlan, RX_IS->tunnel & v->special)))
+		f->ptype = rx_tunnel_ptypes(c->status, c->vlan);
+	if (level != RX_FULL)
+		return RX_NOTHING;
+	untagged = (rx_u32x4)((c->vlan & RX_IS->tag) == 0);
+	if (unlikely(partly || v->stamps) || unlikely(!rx_take_tags(v, pkts, m, untagged, f)))
+		return RX_ALL;
+	return RX_NOTHING;
+}
+
+/* What their CQEs say about four packets; returns what there is to it beside. */
+static __rte_always_inline enum rx_rest
+rx_describe(const struct rx_vec *v, const struct rx_cqes *c, struct rte_mbuf *const *pkts,
+	    struct rte_mbuf *const *m, struct rx_fields *f, const enum rx_level level)
+{
+	enum rx_rest rest = RX_NOTHING;
+	rx_u32x4 whole;
+	bool partly;
+
+	f->len = c->len;
+	f->ptype = rx_ptypes(c);
+	f->hash = f->flags = f->tci = f->cut = (rx_u32x4){ 0 };
+	if (level == RX_PLAIN)
+		return RX_NOTHING;
+	f->hash = c->hash;
+	whole = (rx_u32x4)((c->status & RX_IS->good) == RX_IS->good);
+	f->flags = (~(rx_u32x4)(c->hash == 0) & v->rss_flag) | (whole & v->csum_flags);
+	partly = rx_beyond(v->csum, whole);
+	if (rx_meet(c->vlan, v->special))
+		rest = rx_special(v, c, pkts, m, f, partly, level);
+	if (level == RX_FULL && unlikely(v->stamps))
+		rest = RX_ALL;
+	return unlikely(partly) && rest == RX_NOTHING ? RX_SOME : rest;
+}
+
 /* False, and nothing done, unless all four are ordinary packets; adds to *@bytes. */
 static __rte_always_inline bool
 rx_group(struct mdv_rxq *rxq, const struct rx_vec *v, struct rte_mbuf **pkts,
 	 struct rte_mbuf **elts, struct rte_mbuf *const *fresh, const uint8_t *at, size_t cqe_size,
-	 uint8_t *wqe, size_t wqe_size, rx_u32x4 *bytes, const enum rx_level level)
+	 uint8_t *wqe, rx_u32x4 *bytes, const enum rx_level level)
 {
-	/* In the last byte of a CQE; packets have opcodes of two bits. */
-	const rx_u32x4 error = { 0, 0, 0, RTE_BE32(DVQ_CQE_OP_ERROR & ~3u) };
-	const rx_u32x4 tagged = rx_swap32((rx_u32x4){ TAG, TAG, TAG, TAG });
 	struct rte_mbuf *const m[RX_GROUP] = { elts[0], elts[1], elts[2], elts[3] };
-	rx_u32x4 status, len, ptype, bad, hash = { 0 }, flags = { 0 }, whole = { 0 };
+	struct rx_fields f;
+	enum rx_rest rest;
 	struct rx_cqes c;
-	bool extra;
 
 	rx_read_cqes(&c, at, cqe_size, level);
-	len = rx_swap32(c.byte_cnt) - v->crc_len;
-	bad = (c.any & error) | (rx_u32x4)(len - 1 >= v->room);
-	if (unlikely(rx_any(bad) || (!v->all_near && !rx_near(v, fresh))))
+	c.len -= v->crc_len;
+	if (unlikely(!rx_ordinary(&c, v->room)) && !rx_ordinary_near(rxq, v, &c, fresh))
 		return false;
 	rte_prefetch0(elts[RX_GROUP]);
 	rte_prefetch0(elts[RX_GROUP + 1]);
 	rte_prefetch0(elts[RX_GROUP + 2]);
 	rte_prefetch0(elts[RX_GROUP + 3]);
-	status = rx_swap32(c.status);
-	ptype = rx_ptypes(v, &c, status);
-	if (level != RX_PLAIN) {
-		const uint32_t good = DVQ_CQE_ST_IPV4 | DVQ_CQE_ST_IPOK | DVQ_CQE_ST_L4OK;
-
-		hash = c.hash;
-		whole = (rx_u32x4)((status & good) == good);
-		flags = (~(rx_u32x4)(hash == 0) & v->rss_flag) | (whole & v->csum_good);
-	}
-	rx_store(pkts, rx_load(elts));
-	rx_store(pkts + 2, rx_load(elts + 2));
-	rx_repost_two(v, elts, fresh, wqe, wqe_size);
-	rx_repost_two(v, elts + 2, fresh + 2, wqe + 2 * wqe_size, wqe_size);
-	rx_write_mbufs(v, m, ptype, len, hash, flags);
-	*bytes += len;
-	extra = level == RX_FULL && (v->stamps || rx_any(c.vlan & tagged));
-	if ((level != RX_PLAIN && unlikely(v->csum && rx_any(~whole))) || extra)
-		rx_finish_group(rxq, pkts, at, cqe_size, extra);
+	rx_copy_group(pkts, elts);
+	rx_repost_group(v, elts, fresh, wqe);
+	*bytes += c.len;
+	rest = rx_describe(v, &c, pkts, m, &f, level);
+	rx_write_mbufs(v, m, &f, level);
+	if (unlikely(rest != RX_NOTHING))
+		rx_finish_group(rxq, pkts, at, cqe_size, rest == RX_ALL);
 	return true;
 }
 
 static inline void
 rx_vec_init(struct rx_vec *v, const struct mdv_rxq *rxq, const enum rx_level level)
 {
-	rx_u64x2 rearm = { rxq->rearm, 0 };
-	uint32_t headroom = mdv_rx_headroom(rxq);
+	uint64_t seg = (uint64_t)rxq->near_lkey << 32 | htobe32(rxq->room);
 
-	v->rearm = (rx_u32x4)rearm;
-	v->seg = (rx_u32x4){ htobe32(rxq->room), rxq->near_lkey, 0, 0 };
+	v->rearm = (rx_u32x4)(rx_u64x2){ rxq->rearm, rxq->rearm };
+	v->seg = (rx_u32x4)(rx_u64x2){ seg, seg };
 	v->first = rxq->near_first;
 	v->span = rxq->near_span;
-	v->offset = rxq->near_offset + headroom;
-	v->crc_len = rxq->crc_len;
-	v->room = rxq->room;
-	v->rss_flag = (rx_u32x4){ 0 } + (uint32_t)(rxq->rss_hash ? RTE_MBUF_F_RX_RSS_HASH : 0);
-	v->csum_good = (rx_u32x4){ 0 } + (uint32_t)(rxq->csum ? RX_CSUM_GOOD : 0);
-	v->csum = rxq->csum;
-	v->all_near = rxq->near_chunks == rxq->mp->nb_mem_chunks;
-	v->stamps = rxq->timestamp_flag != 0;
-	v->tunnels = level != RX_PLAIN && rxq->csum_l2tun;
+	v->offset = rxq->near_offset + mdv_rx_headroom(rxq);
+	v->crc_len = rx_all(rxq->crc_len);
+	v->room = rx_all(rxq->near_chunks == rxq->mp->nb_mem_chunks ? rxq->room : 0);
+	if (level != RX_PLAIN) {
+		/* All these flags are in the lower half. */
+		v->rss_flag = rx_all((uint32_t)rxq->rss_flag);
+		v->csum_flags = rx_all((uint32_t)rxq->csum_flags);
+		v->csum = rx_all(rxq->csum_flags != 0 ? ~0u : 0);
+		v->special = rx_all(rxq->csum_l2tun ? RTE_BE32(DVQ_CQE_TUNNEL) : 0);
+	}
+	if (level == RX_FULL) {
+		v->special |= RX_IS->tag;
+		v->stamps = rxq->timestamp_flag != 0;
+		v->strip = rxq->vlan_strip;
+		v->tag_flags = rx_all((uint32_t)(rxq->vlan_strip ?
+			RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : RTE_MBUF_F_RX_VLAN));
+	}
 }
 
-/* @n packets of WQEs with one segment; strides are constants where it is compiled. */
+/* @n packets of WQEs with one segment; the CQEs' size is a constant where it is compiled. */
 static __rte_always_inline uint32_t
-rx_groups_of(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uint32_t n,
-	     const size_t cqe_size, const enum rx_level level)
+rx_groups_of(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
+	     struct rte_mbuf **fresh, uint32_t n, const size_t cqe_size, const enum rx_level level)
 {
 	const size_t wqe_size = sizeof(struct dvq_data_seg);
 	struct dvq_rq *rq = &rxq->ring->rq;
 	struct rte_mbuf **elts = &rxq->ring->elts[rq->ci & (rq->wqe_cnt - 1)];
-	const uint8_t *at = (const uint8_t *)dvq_cq_entry(&rxq->cq, rxq->cq.ci);
 	uint8_t *wqe = (uint8_t *)dvq_rq_wqe(rq, rq->ci);
-	struct rte_mbuf **const end = fresh + (n & ~(RX_GROUP - 1));
+	struct rte_mbuf **const end = fresh - (n & ~(RX_GROUP - 1));
 	struct rte_mbuf **const first = fresh;
 	rx_u32x4 bytes = { 0 };
 	struct rx_vec v;
@@ -301,16 +440,16 @@ rx_groups_of(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fres
 
 	rx_vec_init(&v, rxq, level);
 	while (fresh != end) {
-		if (unlikely(!rx_group(rxq, &v, pkts, elts, fresh, at, cqe_size, wqe, wqe_size,
-				&bytes, level)))
+		if (unlikely(!rx_group(rxq, &v, pkts, elts, fresh, at, cqe_size, wqe, &bytes,
+				level)))
 			break;
 		pkts += RX_GROUP;
 		elts += RX_GROUP;
-		fresh += RX_GROUP;
+		fresh -= RX_GROUP;
 		at += RX_GROUP * cqe_size;
 		wqe += RX_GROUP * wqe_size;
 	}
-	done = (uint32_t)(fresh - first);
+	done = (uint32_t)(first - fresh);
 	rx_repost(rq, done);
 	rxq->cq.ci += done;
 	rxq->stats.packets += done;
@@ -319,22 +458,19 @@ rx_groups_of(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fres
 }
 
 /*
- * As many of @n packets as are ordinary and fill groups, from the first on: CQEs, WQEs
- * and fresh mbufs side by side. Returns how many.
+ * As many of @n packets as are ordinary and fill groups, from the first on: CQEs, from
+ * @at, and WQEs side by side, with the mbufs before @fresh. Returns how many.
  */
 static __rte_always_inline uint32_t
-rx_groups(struct mdv_rxq *rxq, struct rte_mbuf **pkts, struct rte_mbuf **fresh, uint32_t n,
-	  const enum rx_level level)
+rx_groups(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
+	  struct rte_mbuf **fresh, uint32_t n, const enum rx_level level)
 {
 	/* A filter may leave out any packet. */
-	if (unlikely(n < RX_GROUP || (level == RX_FULL && rxq->vlan_ids != NULL) ||
-		     rxq->ring->rq.stride_shift != 4))
+	if (level == RX_FULL && unlikely(rxq->vlan_ids != NULL))
 		return 0;
 	if (rxq->cq.cqe_shift == 5)
-		return rx_groups_of(rxq, pkts, fresh, n, 32, level);
-	return rx_groups_of(rxq, pkts, fresh, n, 64, level);
+		return rx_groups_of(rxq, at, pkts, fresh, n, 32, level);
+	return rx_groups_of(rxq, at, pkts, fresh, n, 64, level);
 }
-
-#define RX_GROUPS rx_groups
 
 #endif /* MLX4DV_RX_VEC_H_ */

@@ -17,6 +17,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rx.h"
 
 #define MIN_RING 64 /* WQEs: smaller rings lose bursts that one poll would take */
 
@@ -120,6 +121,7 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 	rxq->idx = idx;
 	rxq->port_id = priv->data->port_id;
 	rxq->socket = socket;
+	rx_set_none(rxq);
 	return rxq;
 }
 
@@ -152,9 +154,11 @@ set_offloads(struct mdv_rxq *rxq)
 	uint64_t offloads = rxq->conf.offloads;
 
 	rxq->crc_len = (offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC) != 0 ? RTE_ETHER_CRC_LEN : 0;
-	rxq->rss_hash = (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0;
-	rxq->csum = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0;
-	rxq->csum_l2tun = rxq->csum && rxq->priv->caps.tunnel_csum;
+	rxq->rss_flag = (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0 ?
+		RTE_MBUF_F_RX_RSS_HASH : 0;
+	rxq->csum_flags = (offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0 ?
+		RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD : 0;
+	rxq->csum_l2tun = rxq->csum_flags != 0 && rxq->priv->caps.tunnel_csum;
 	rxq->vlan_strip = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
 	rxq->qinq_strip = (offloads & RTE_ETH_RX_OFFLOAD_QINQ_STRIP) != 0;
 	set_vlan_filter(rxq, offloads);
@@ -335,10 +339,13 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		req.cq = &rxq->cq;
 	}
 	ret = dvq_open(&req);
-	if (ret == 0 && ring->rq.wqe_cnt != rxq->nb_desc) {
+	/* Bursts count on both. */
+	if (ret == 0 && (ring->rq.wqe_cnt != rxq->nb_desc ||
+			 (rxq->sges_n == 0 && ring->rq.stride_shift != RX_WQE_SHIFT))) {
 		ret = -ENOTSUP;
-		snprintf(error, sizeof(error), "asked for %u WQEs, got %u", rxq->nb_desc,
-			 ring->rq.wqe_cnt);
+		snprintf(error, sizeof(error), "asked for %u WQEs of %u segments, got %u of %u "
+			 "bytes", rxq->nb_desc, 1u << rxq->sges_n, ring->rq.wqe_cnt,
+			 1u << ring->rq.stride_shift);
 	}
 	if (ret != 0) {
 		MDV_PLOG(rxq->priv, ERR, "RX queue %u: %s", rxq->idx, error);
@@ -453,6 +460,7 @@ stop_queue(struct mdv_rxq *rxq)
 	struct mdv_rx_ring *ring;
 	uint16_t i;
 
+	rx_set_none(rxq);         /* where polls look is freed now */
 	for (i = 0; i < rxq->nb_rings && rxq->rings != NULL; i++) {
 		ring = &rxq->rings[i];
 		if (ring->wq != NULL)

@@ -9,6 +9,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rx.h"
 
 static int
 set_wq_state(const struct mdv_rxq *rxq, const struct mdv_rx_ring *ring, enum ibv_wq_state state)
@@ -102,7 +103,7 @@ stop_locked(struct mdv_rxq *rxq)
 	ret = reset_rings(rxq);
 	if (ret != 0)
 		return ret;
-	MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_STOPPED);
+	mdv_rxq_set_state(rxq, MDV_QUEUE_STOPPED);
 	mdv_rx_discard(rxq, &rxq->stats.unpolled);
 	drain_rings(rxq);
 	return 0;
@@ -118,7 +119,7 @@ start_locked(struct mdv_rxq *rxq)
 		return 0;
 	ret = fill_rings(rxq);
 	if (ret == 0) {
-		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
+		mdv_rxq_set_state(rxq, MDV_QUEUE_RUNNING);
 		return 0;
 	}
 	reset_rings(rxq);

@@ -106,14 +106,18 @@ struct mdv_rx_recycle {
 
 struct mdv_rxq {
 	/* Read in every burst. */
-	const volatile uint8_t *next_owner; /* of the next CQE; by rx_set_next() */
+	/* Of the next CQE; of nothing, below, unless the queue runs. */
+	const volatile uint8_t *next_owner;
 	uint8_t next_expected;    /* what it holds once the CQE is written, in its top bit */
+	uint8_t nothing;          /* no CQE and never one: 0, of which 0x80 is expected */
 	struct dvq_cq cq;
 	struct rte_mempool *mp;
 	struct mdv_rx_ring *rings;
 	struct mdv_rx_ring *ring; /* of the completions that a burst is at */
 	uint64_t rearm;           /* data_off, refcnt, nb_segs, port of a fresh mbuf */
 	uint64_t ol_flags;        /* of every mbuf: what its pool gives it */
+	uint64_t rss_flag;        /* RX_OFFLOAD_RSS_HASH: the flag of a hashed packet, or 0 */
+	uint64_t csum_flags;      /* RX_OFFLOAD_CHECKSUM: those of a verified packet, or 0 */
 	uintptr_t near_first;     /* mbufs from here to span bytes further are of the */
 	uintptr_t near_span;      /* region last used */
 	uint32_t near_lkey;
@@ -124,8 +128,6 @@ struct mdv_rxq {
 	uint16_t nb_rings;
 	uint8_t sges_n;           /* log2 of the segments per WQE */
 	uint8_t crc_len;          /* 4 when KEEP_CRC is on */
-	bool rss_hash;            /* RX_OFFLOAD_RSS_HASH */
-	bool csum;                /* RX_OFFLOAD_CHECKSUM */
 	bool csum_l2tun;
 	bool vlan_strip;          /* RX_OFFLOAD_VLAN_STRIP, of this queue at present */
 	bool qinq_strip;          /* RX_OFFLOAD_QINQ_STRIP */

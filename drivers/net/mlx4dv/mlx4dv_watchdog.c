@@ -18,6 +18,7 @@
 
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
+#include "mlx4dv_rx.h"
 
 /* What ended the queue, once for each time that it failed. */
 static void
@@ -74,7 +75,7 @@ recover_rx(struct mdv_priv *priv, struct mdv_rxq *rxq)
 	note_failure(priv, &entry, &rxq->last_error);
 	ret = mdv_rxq_recover(rxq);
 	if (ret == 0)
-		MDV_STORE_RELEASE(&rxq->state, MDV_QUEUE_RUNNING);
+		mdv_rxq_set_state(rxq, MDV_QUEUE_RUNNING);
 	return settle(priv, &entry, &rxq->last_error, &rxq->stats.recoveries, &rxq->stuck, ret);
 }
 
