@@ -19,7 +19,8 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_MR_IN_USE] = {
 		"mr-in-use",
-		"A memory region stays as it is while a posted WQE refers to it.",
+		"A memory region stays as it is while a posted WQE refers to it, but for receive\n"
+		"WQEs of transports: who knows that its peer is done may leave them.",
 		"verbs: ibv_dereg_mr() with work outstanding; the card then faults.",
 		"the queues of the context are searched for its lkey when it is deregistered or\n"
 		"changed: what is posted, and what is sent and not completed.",
