@@ -66,6 +66,8 @@ card_new(struct card *card, enum vmlx4_strict strict)
 	adapter->qp_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
 	adapter->wq_table = calloc(VMLX4_QP_TABLE, sizeof(void *));
 	adapter->mr_table = calloc(VMLX4_MR_TABLE, sizeof(void *));
+	adapter->mw_table = calloc(VMLX4_MR_TABLE, sizeof(void *));
+	adapter->srq_table = calloc(VMLX4_SRQ_TABLE, sizeof(void *));
 	TAILQ_INIT(&adapter->contexts);
 	vmlx4_time_init(adapter);
 	card_ports(card);
@@ -116,6 +118,8 @@ card_free(struct card *card)
 	free(card->adapter->qp_table);
 	free(card->adapter->wq_table);
 	free(card->adapter->mr_table);
+	free(card->adapter->mw_table);
+	free(card->adapter->srq_table);
 	free(card->ctx->pages);
 	free(card->ctx);
 	free(card->adapter);
