@@ -20,6 +20,7 @@
 	X(tx_frames) X(tx_bytes) X(tx_loopback) X(tx_lso) X(tx_pause) \
 	X(rx_frames) X(rx_bytes) X(rx_multicast) X(rx_broadcast) X(rx_pause) \
 	X(tx_roce) X(tx_roce_timeouts) X(tx_roce_sequence) X(tx_roce_rnr) X(rx_roce_rnr) \
+	X(rx_roce_invalid) X(rx_roce_access) \
 	VMLX4_DROP_COUNTERS(X)
 
 /* Sums as the interface's statistics have them. */
@@ -33,7 +34,8 @@ static inline uint64_t
 vmlx4_rx_dropped(const struct vmlx4_port_stats *stats)
 {
 	return stats->rx_no_wqe + stats->rx_no_rule + stats->rx_dropped_by_rule +
-		stats->rx_cq_overrun;
+		stats->rx_cq_overrun + stats->rx_roce_no_qp + stats->rx_roce_qkey +
+		stats->rx_roce_no_wqe + stats->rx_roce_refused;
 }
 
 static inline uint64_t

@@ -81,6 +81,8 @@ struct vmlx4_port_stats {
 	uint64_t tx_roce_sequence;   /**< NAKs of a peer that missed one */
 	uint64_t tx_roce_rnr;        /**< NAKs of a peer without a receive WQE */
 	uint64_t rx_roce_rnr;        /**< NAKs for the lack of a receive WQE */
+	uint64_t rx_roce_invalid;    /**< NAKs for a request that cannot be */
+	uint64_t rx_roce_access;     /**< NAKs for memory that the peer may not have */
 	uint64_t rx_roce_sequence;   /**< not the one expected: one before was lost */
 	uint64_t rx_roce_bad;        /**< cut off, unknown, or with a wrong ICRC */
 	uint64_t rx_roce_no_qp;      /**< no QP of that number, transport and PKey takes packets */

@@ -104,26 +104,41 @@ print_error(const struct vmlx4_hw_cqe *cqe, bool send)
 		syndrome_text(syndrome), be16toh(cqe->checksum) >> 8);
 }
 
+/* Of a QP that is not for raw packets. */
+static void
+print_transport(const struct vmlx4_hw_cqe *cqe, unsigned int opcode, bool send)
+{
+	uint32_t peer = be32toh(cqe->mlpath);
+
+	printf(" %u B", be32toh(cqe->byte_cnt));
+	if (!send && opcode == VMLX4_HW_CQE_OP_RECV_INVAL)
+		printf(" invalidated 0x%x", be32toh(cqe->rss_hash));
+	else if (!send && opcode != VMLX4_HW_CQE_OP_RECV)
+		printf(" imm 0x%x", be32toh(cqe->rss_hash));
+	if ((peer & 0x80000000u) != 0)
+		printf(" from qp 0x%x", peer & 0xffffff);
+	else if (peer != 0)
+		printf(" srq 0x%x", peer);
+}
+
 /* NULL: none that the adapter writes. */
 static const char *
 opcode_text(unsigned int opcode, bool send)
 {
-	switch (opcode) {
-	case VMLX4_HW_CQE_OP_ERROR:
+	static const char *const received[] = {
+		[VMLX4_HW_CQE_OP_RECV_WRITE_IMM] = "RECV_WRITE_IMM",
+		[VMLX4_HW_CQE_OP_RECV] = "RECV",
+		[VMLX4_HW_CQE_OP_RECV_IMM] = "RECV_IMM",
+		[VMLX4_HW_CQE_OP_RECV_INVAL] = "RECV_INVAL",
+	};
+
+	if (opcode == VMLX4_HW_CQE_OP_ERROR)
 		return "ERROR";
-	case OPCODE_RESIZE:
+	if (opcode == OPCODE_RESIZE)
 		return "RESIZE";
-	case VMLX4_HW_CQE_OP_RECV:
-		return send ? NULL : "RECV";
-	case VMLX4_HW_OP_NOP:
-		return send ? "NOP" : NULL;
-	case VMLX4_HW_OP_SEND:
-		return send ? "SEND" : NULL;
-	case VMLX4_HW_OP_LSO:
-		return send ? "LSO" : NULL;
-	default:
-		return NULL;
-	}
+	if (send)
+		return opcode_name(opcode);
+	return opcode < sizeof(received) / sizeof(received[0]) ? received[opcode] : NULL;
 }
 
 void
@@ -133,18 +148,19 @@ print_cqe(const struct show *show, const struct record *record)
 	struct vmlx4_hw_cqe cqe;
 	uint32_t last, number;
 	unsigned int opcode;
-	bool send, stamped;
+	bool send, stamped, transport;
 	const char *name;
 
 	memcpy(&head, record->payload, sizeof(head));
 	memcpy(&cqe, head.bytes, sizeof(cqe));
 	number = le32toh(head.number);
+	transport = (le32toh(head.index) & VMLX4_TRACE_CQE_TRANSPORT) != 0;
 	stamped = show->timestamps[number & 0xffff] != 0;
 	last = be32toh(cqe.owner_op);
 	opcode = last & 0x1f;
 	send = (last & VMLX4_HW_CQE_SEND) != 0;
 	name = opcode_text(opcode, send);
-	printf("cq 0x%x #%u ", number, le32toh(head.index));
+	printf("cq 0x%x #%u ", number, le32toh(head.index) & 0xffffff);
 	if (name != NULL)
 		printf("%s", name);
 	else
@@ -154,6 +170,8 @@ print_cqe(const struct show *show, const struct record *record)
 		printf(" qp 0x%x #%u", be32toh(cqe.vlan_qpn) & 0xffffff, be16toh(cqe.wqe_index));
 	if (opcode == VMLX4_HW_CQE_OP_ERROR)
 		print_error(&cqe, send);
+	else if (transport && opcode != OPCODE_RESIZE)
+		print_transport(&cqe, opcode, send);
 	else if (opcode == VMLX4_HW_CQE_OP_RECV)
 		print_received(&cqe, stamped);
 	if (stamped && opcode != OPCODE_RESIZE)

@@ -43,6 +43,8 @@ bool filter_passes(const struct show *show, const struct record *record);
 /* ---- one line each, without its beginning and end ---- */
 
 void print_command(const struct show *show, const struct record *record);  /* command.c */
+/* Of a send WQE; NULL: none that the adapter executes. */
+const char *opcode_name(uint32_t opcode);                                   /* wqe.c */
 void print_wqe(const struct show *show, const struct record *record);      /* wqe.c */
 void print_rqe(const struct show *show, const struct record *record);
 void print_cqe(const struct show *show, const struct record *record);      /* cqe.c */

@@ -83,23 +83,30 @@ print_segments(struct wqe *wqe, uint32_t at)
 	}
 }
 
+const char *
+opcode_name(uint32_t opcode)
+{
+	static const char *const names[VMLX4_HW_OPCODE + 1] = {
+		[VMLX4_HW_OP_NOP] = "NOP", [VMLX4_HW_OP_SEND] = "SEND",
+		[VMLX4_HW_OP_LSO] = "LSO", [VMLX4_HW_OP_SEND_IMM] = "SEND_IMM",
+		[VMLX4_HW_OP_SEND_INVAL] = "SEND_INVAL", [VMLX4_HW_OP_WRITE] = "RDMA_WRITE",
+		[VMLX4_HW_OP_WRITE_IMM] = "RDMA_WRITE_IMM", [VMLX4_HW_OP_READ] = "RDMA_READ",
+		[VMLX4_HW_OP_ATOMIC_CS] = "ATOMIC_CS", [VMLX4_HW_OP_ATOMIC_FA] = "ATOMIC_FA",
+		[VMLX4_HW_OP_BIND_MW] = "BIND_MW", [VMLX4_HW_OP_LOCAL_INVAL] = "LOCAL_INVAL",
+	};
+
+	return names[opcode];
+}
+
 static void
 print_opcode(uint32_t dw0)
 {
-	switch (dw0 & VMLX4_HW_OPCODE) {
-	case VMLX4_HW_OP_NOP:
-		printf(" NOP");
-		break;
-	case VMLX4_HW_OP_SEND:
-		printf(" SEND");
-		break;
-	case VMLX4_HW_OP_LSO:
-		printf(" LSO");
-		break;
-	default:
+	const char *name = opcode_name(dw0 & VMLX4_HW_OPCODE);
+
+	if (name != NULL)
+		printf(" %s", name);
+	else
 		printf(" opcode 0x%02x", dw0 & VMLX4_HW_OPCODE);
-		break;
-	}
 }
 
 static void
@@ -132,10 +139,58 @@ print_control(uint32_t qpn, uint32_t dw0, uint32_t dw1, uint32_t dw2)
 	print_flag((dw2 & 1) != 0, "loopback");
 }
 
+static uint64_t
+word64(const uint8_t *wqe, uint32_t at)
+{
+	return (uint64_t)vmlx4_segment_word(wqe, at) << 32 | vmlx4_segment_word(wqe, at + 4);
+}
+
+/* The segments of a transport between the control one and the data. */
+static void
+print_transport(const struct wqe *wqe, uint32_t qp_type)
+{
+	uint32_t opcode = vmlx4_segment_word(wqe->bytes, 0) & VMLX4_HW_OPCODE;
+	uint32_t imm = vmlx4_segment_word(wqe->bytes, 12);
+	uint32_t first = vmlx4_segments_of_transport(wqe->bytes, qp_type == VMLX4_TRACE_QP_UD);
+
+	if (opcode == VMLX4_HW_OP_SEND_IMM || opcode == VMLX4_HW_OP_WRITE_IMM)
+		printf(" imm 0x%x", imm);
+	else if (opcode == VMLX4_HW_OP_SEND_INVAL)
+		printf(" invalidates 0x%x", imm);
+	if (first > wqe->size || first == 16)
+		return;
+	if (qp_type == VMLX4_TRACE_QP_UD)
+		printf(" | to qp 0x%x qkey 0x%x", vmlx4_segment_word(wqe->bytes, 48) & 0xffffff,
+			vmlx4_segment_word(wqe->bytes, 52));
+	else if (opcode == VMLX4_HW_OP_LOCAL_INVAL || opcode == VMLX4_HW_OP_BIND_MW)
+		printf(" | rkey 0x%x", vmlx4_segment_word(wqe->bytes, 24));
+	else
+		printf(" | rkey 0x%x at 0x%" PRIx64, vmlx4_segment_word(wqe->bytes, 24),
+			word64(wqe->bytes, 16));
+	if (opcode == VMLX4_HW_OP_ATOMIC_CS)
+		printf(" swap 0x%" PRIx64 " if 0x%" PRIx64, word64(wqe->bytes, 32),
+			word64(wqe->bytes, 40));
+	else if (opcode == VMLX4_HW_OP_ATOMIC_FA)
+		printf(" add 0x%" PRIx64, word64(wqe->bytes, 32));
+}
+
+/* SE has another meaning than on a raw packet QP, and there is nothing to insert. */
+static void
+print_transport_control(uint32_t qpn, uint32_t dw0, uint32_t dw1, uint32_t dw2)
+{
+	printf(" owner %u ds %u", dw0 >> 31, dw1 & VMLX4_HW_DS);
+	print_flag((dw0 & VMLX4_HW_NEC) != 0, "no-error-cqe");
+	print_flag((dw1 >> 8) == qpn, "blueflame");
+	print_flag((dw1 & VMLX4_HW_FENCE) != 0, "fence");
+	print_flag((dw2 & VMLX4_HW_ORDERED) != 0, "ordered");
+	print_flag((dw2 & VMLX4_HW_CQE_ALWAYS) == VMLX4_HW_CQE_ALWAYS, "signaled");
+	print_flag((dw2 & VMLX4_HW_SE) != 0, "solicited");
+}
+
 void
 print_wqe(const struct show *show, const struct record *record)
 {
-	uint32_t dw0, dw1, dw2, lso;
+	uint32_t dw0, dw1, dw2, lso, qp_type;
 	struct wqe wqe;
 
 	wqe_load(record, &wqe);
@@ -144,13 +199,19 @@ print_wqe(const struct show *show, const struct record *record)
 	dw2 = vmlx4_segment_word(wqe.bytes, 8);
 	printf("qp 0x%x #%u", le32toh(wqe.head.number), le32toh(wqe.head.index));
 	print_opcode(dw0);
-	print_control(le32toh(wqe.head.number), dw0, dw1, dw2);
-	if ((dw0 & VMLX4_HW_OPCODE) == VMLX4_HW_OP_LSO && wqe.size >= 32) {
+	qp_type = le32toh(wqe.head.length);
+	if (qp_type != 0) {
+		print_transport_control(le32toh(wqe.head.number), dw0, dw1, dw2);
+		print_transport(&wqe, qp_type);
+	} else {
+		print_control(le32toh(wqe.head.number), dw0, dw1, dw2);
+	}
+	if (qp_type == 0 && (dw0 & VMLX4_HW_OPCODE) == VMLX4_HW_OP_LSO && wqe.size >= 32) {
 		lso = vmlx4_segment_word(wqe.bytes, 16);
 		printf(" | mss %u header %u B", VMLX4_HW_LSO_MSS(lso), VMLX4_HW_LSO_HEADER(lso));
 	}
 	if ((dw0 & VMLX4_HW_OPCODE) != VMLX4_HW_OP_NOP)
-		print_segments(&wqe, vmlx4_segments_of_send(wqe.bytes, wqe.size));
+		print_segments(&wqe, vmlx4_segments_of_send(wqe.bytes, wqe.size, qp_type));
 	if (show->hex)
 		print_bytes(wqe.bytes, wqe.size);
 }

@@ -48,10 +48,15 @@ uint8_t
 vmlx4_ib_recv_data(struct vmlx4_qp *qp, const uint8_t *data, uint32_t size)
 {
 	struct vmlx4_ib *ib = qp->ib;
+	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
 	struct vmlx4_ib_where where = { "RQ", qp->qpn, ib->rx.wqe.index };
-	uint8_t syndrome = vmlx4_ib_scatter(qp->obj.ctx->adapter, ib->rx.wqe.pd,
-		ib->rx.wqe.seg, ib->rx.wqe.max_sge, ib->rx.received, data, size, &where);
+	uint8_t syndrome = 0;
 
+	if (adapter->faults != NULL && ib->rx.received == 0)
+		syndrome = vmlx4_fault_wqe(qp->port, qp->qpn, false);
+	if (syndrome == 0)
+		syndrome = vmlx4_ib_scatter(adapter, ib->rx.wqe.pd, ib->rx.wqe.seg,
+			ib->rx.wqe.max_sge, ib->rx.received, data, size, &where);
 	ib->rx.received += size;
 	return syndrome;
 }

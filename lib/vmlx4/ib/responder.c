@@ -253,6 +253,10 @@ duplicate(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, unsigned in
 static void
 refuse(struct vmlx4_qp *qp, uint8_t nak, int event)
 {
+	struct vmlx4_port_stats *stats = &qp->port->stats;
+
+	stats->rx_roce_invalid += nak == VMLX4_NAK_INVALID_REQUEST;
+	stats->rx_roce_access += nak == VMLX4_NAK_REMOTE_ACCESS;
 	vmlx4_ib_answer(qp, nak, qp->ib->rx.psn);
 	vmlx4_ib_fatal(qp, event);
 }

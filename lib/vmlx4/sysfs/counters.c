@@ -14,7 +14,7 @@
 /*
  * Counters as files: of the interface (statistics/) as the kernel's core has them,
  * of the verbs port (counters/) and of the card (hw_counters/) as mlx4_ib has
- * them. What a model of raw Ethernet has no number for reads 0.
+ * them. What the model has no number for reads 0.
  */
 
 typedef uint64_t counter_fn(const struct vmlx4_port *port);
@@ -62,6 +62,19 @@ ERRORS(rq_lpe, 0, VMLX4_HW_SYN_LOC_PROT)
 ERRORS(sq_lpe, 1, VMLX4_HW_SYN_LOC_PROT)
 ERRORS(rq_wrfe, 0, VMLX4_HW_SYN_FLUSH)
 ERRORS(sq_wrfe, 1, VMLX4_HW_SYN_FLUSH)
+ERRORS(sq_mwbe, 1, VMLX4_HW_SYN_MW_BIND)
+ERRORS(sq_bre, 1, VMLX4_HW_SYN_BAD_RESP)
+ERRORS(sq_rire, 1, VMLX4_HW_SYN_REM_INV_REQ)
+ERRORS(sq_rae, 1, VMLX4_HW_SYN_REM_ACCESS)
+ERRORS(sq_roe, 1, VMLX4_HW_SYN_REM_OP)
+ERRORS(sq_tree, 1, VMLX4_HW_SYN_RETRY_EXC)
+ERRORS(sq_rree, 1, VMLX4_HW_SYN_RNR_RETRY)
+COUNTER(rq_rire, S.rx_roce_invalid)
+COUNTER(rq_rae, S.rx_roce_access)
+COUNTER(rq_rnr, S.rx_roce_rnr)
+COUNTER(sq_rnr, S.tx_roce_rnr)
+COUNTER(rq_oos, S.rx_roce_sequence)
+COUNTER(sq_oos, S.tx_roce_sequence)
 
 static const struct counter {
 	const char *name;
@@ -91,11 +104,11 @@ static const struct counter {
 }, hw_counters[] = {
 	{ "rq_num_lle", rq_lle }, { "sq_num_lle", sq_lle }, { "rq_num_lqpoe", rq_lqpoe },
 	{ "sq_num_lqpoe", sq_lqpoe }, { "rq_num_lpe", rq_lpe }, { "sq_num_lpe", sq_lpe },
-	{ "rq_num_wrfe", rq_wrfe }, { "sq_num_wrfe", sq_wrfe }, { "sq_num_mwbe", zero },
-	{ "sq_num_bre", zero }, { "sq_num_rire", zero }, { "rq_num_rire", zero },
-	{ "sq_num_rae", zero }, { "rq_num_rae", zero }, { "sq_num_roe", zero },
-	{ "sq_num_tree", zero }, { "sq_num_rree", zero }, { "rq_num_rnr", zero },
-	{ "sq_num_rnr", zero }, { "rq_num_oos", zero }, { "sq_num_oos", zero },
+	{ "rq_num_wrfe", rq_wrfe }, { "sq_num_wrfe", sq_wrfe }, { "sq_num_mwbe", sq_mwbe },
+	{ "sq_num_bre", sq_bre }, { "sq_num_rire", sq_rire }, { "rq_num_rire", rq_rire },
+	{ "sq_num_rae", sq_rae }, { "rq_num_rae", rq_rae }, { "sq_num_roe", sq_roe },
+	{ "sq_num_tree", sq_tree }, { "sq_num_rree", sq_rree }, { "rq_num_rnr", rq_rnr },
+	{ "sq_num_rnr", sq_rnr }, { "rq_num_oos", rq_oos }, { "sq_num_oos", sq_oos },
 	{ "num_cqovf", overflows }, { NULL, NULL },
 };
 

@@ -127,15 +127,17 @@ struct vmlx4_trace_wqe {
 	uint32_t number;       /* QPN or WQN */
 	uint32_t index;
 	uint32_t size;         /* of the WQE in bytes */
-	uint32_t length;       /* RQE: bytes of the frame */
+	uint32_t length;       /* RQE: bytes of the frame; WQE: type of the QP, 0: raw packets */
 	uint8_t places[VMLX4_TRACE_SEGMENTS / 4];
 	/* uint8_t bytes[size]: big endian, as in the ring */
 };
 static_assert(sizeof(struct vmlx4_trace_wqe) == 32, "no padding");
 
+#define VMLX4_TRACE_CQE_TRANSPORT 0x80000000u
+
 struct vmlx4_trace_cqe {
 	uint32_t number;       /* CQN */
-	uint32_t index;
+	uint32_t index;        /* 24 bits, and _TRANSPORT: of a QP that is not for raw packets */
 	uint8_t bytes[32];     /* the valid half, big endian, as in the ring */
 };
 

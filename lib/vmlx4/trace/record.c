@@ -99,11 +99,12 @@ vmlx4_trace_write_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	out->number = htole32(qp->qpn);
 	out->index = htole32(qp->sq.ci);
 	out->size = htole32(size);
+	out->length = htole32(qp->ib != NULL ? qp->qp_type : 0);
 	copy = (uint8_t *)(out + 1);
 	memcpy(copy, wqe, size);
 	if (!trace->raw && (vmlx4_be32(copy) & VMLX4_HW_OPCODE) != VMLX4_HW_OP_NOP)
-		vmlx4_trace_places(ctx, copy, size, vmlx4_segments_of_send(copy, size),
-			out->places);
+		vmlx4_trace_places(ctx, copy, size, vmlx4_segments_of_send(copy, size,
+			qp->ib != NULL ? qp->qp_type : 0), out->places);
 	vmlx4_trace_done(trace, sizeof(*out) + size);
 }
 
@@ -136,13 +137,16 @@ void
 vmlx4_trace_write_cqe(const struct vmlx4_cq *cq, const struct vmlx4_hw_cqe *cqe)
 {
 	struct vmlx4_context *ctx = cq->obj.ctx;
+	const struct vmlx4_qp *qp = vmlx4_qp_by_number(ctx->adapter,
+		be32toh(cqe->vlan_qpn) & 0xffffff);
 	struct vmlx4_trace_cqe *out;
 
 	out = begin(ctx->adapter, VMLX4_TRACE_CQE, NULL, ctx, sizeof(*out));
 	if (out == NULL)
 		return;
 	out->number = htole32(cq->cqn);
-	out->index = htole32(cq->pi & 0xffffff);
+	out->index = htole32((cq->pi & 0xffffff) |
+		(qp != NULL && qp->ib != NULL ? VMLX4_TRACE_CQE_TRANSPORT : 0));
 	memcpy(out->bytes, cqe, sizeof(out->bytes));
 	vmlx4_trace_done(ctx->adapter->trace, sizeof(*out));
 }

@@ -14,6 +14,9 @@
 
 #include "../hca/hw.h"
 
+/* Types of QPs in a record, as verbs has them; 0: raw packets. */
+#define VMLX4_TRACE_QP_UD 4u
+
 struct vmlx4_segment {
 	uint32_t at;       /* in the WQE */
 	uint32_t size;     /* what it says: bytes there, or of inline data */
@@ -31,10 +34,31 @@ vmlx4_segment_word(const uint8_t *wqe, uint32_t at)
 	return be32toh(word);
 }
 
-/* Where the segments of a send WQE of size bytes begin. */
+/* The same of a QP with a transport. */
 static inline uint32_t
-vmlx4_segments_of_send(const uint8_t *wqe, uint32_t size)
+vmlx4_segments_of_transport(const uint8_t *wqe, bool datagram)
 {
+	switch (vmlx4_segment_word(wqe, 0) & VMLX4_HW_OPCODE) {
+	case VMLX4_HW_OP_WRITE:
+	case VMLX4_HW_OP_WRITE_IMM:
+	case VMLX4_HW_OP_READ:
+		return 32; /* behind the address at the peer */
+	case VMLX4_HW_OP_ATOMIC_CS:
+	case VMLX4_HW_OP_ATOMIC_FA:
+	case VMLX4_HW_OP_BIND_MW:
+	case VMLX4_HW_OP_LOCAL_INVAL:
+		return 48;
+	default:
+		return datagram ? 64 : 16;
+	}
+}
+
+/* Where the segments of a send WQE of size bytes begin. qp_type: as in the record. */
+static inline uint32_t
+vmlx4_segments_of_send(const uint8_t *wqe, uint32_t size, uint32_t qp_type)
+{
+	if (qp_type != 0)
+		return vmlx4_segments_of_transport(wqe, qp_type == VMLX4_TRACE_QP_UD);
 	if (size < 32 || (vmlx4_segment_word(wqe, 0) & VMLX4_HW_OPCODE) != VMLX4_HW_OP_LSO)
 		return sizeof(struct vmlx4_hw_ctrl);
 	return 16 + ((4 + VMLX4_HW_LSO_HEADER(vmlx4_segment_word(wqe, 16)) + 15) & ~15u);
