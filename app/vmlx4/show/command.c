@@ -93,7 +93,8 @@ print_object(enum vmlx4_field_kind kind, uint64_t value)
 {
 	uint32_t number = (uint32_t)(value >> 32);
 	bool numbered = kind == VMLX4_FIELD_MR || kind == VMLX4_FIELD_CQ ||
-		kind == VMLX4_FIELD_QP || kind == VMLX4_FIELD_WQ;
+		kind == VMLX4_FIELD_QP || kind == VMLX4_FIELD_WQ ||
+		kind == VMLX4_FIELD_SRQ || kind == VMLX4_FIELD_MW;
 
 	if (number != VMLX4_TRACE_NO_NUMBER)
 		printf(numbered ? "0x%x" : "%u", number);

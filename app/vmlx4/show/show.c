@@ -56,6 +56,8 @@ print_event(const struct record *record)
 		printf(" cq 0x%x", le32toh(event.number));
 	else if (event.object == VMLX4_TRACE_QP)
 		printf(" qp 0x%x", le32toh(event.number));
+	else if (event.object == VMLX4_TRACE_SRQ)
+		printf(" srq 0x%x", le32toh(event.number));
 	else if (record->port != 0)
 		printf(" port %u", record->port);
 }

@@ -89,6 +89,12 @@ object(struct vmlx4_context *ctx, enum vmlx4_obj_type type, uint32_t handle)
 		return named(handle, ((const struct vmlx4_qp *)found)->qpn);
 	case VMLX4_WQ:
 		return named(handle, ((const struct vmlx4_wq *)found)->wqn);
+	case VMLX4_SRQ:
+		return named(handle, ((const struct vmlx4_srq *)found)->srqn);
+	case VMLX4_MW:
+		return named(handle, ((const struct vmlx4_mw *)found)->rkey);
+	case VMLX4_XRCD:
+		return named(handle, ((const struct vmlx4_xrcd *)found)->xrcdn);
 	default:
 		return named(handle, handle);
 	}
@@ -126,6 +132,12 @@ field_value(struct vmlx4_context *ctx, enum vmlx4_field_kind kind, uint64_t valu
 		return object(ctx, VMLX4_TABLE, (uint32_t)value);
 	case VMLX4_FIELD_FLOW:
 		return object(ctx, VMLX4_FLOW, (uint32_t)value);
+	case VMLX4_FIELD_SRQ:
+		return object(ctx, VMLX4_SRQ, (uint32_t)value);
+	case VMLX4_FIELD_MW:
+		return object(ctx, VMLX4_MW, (uint32_t)value);
+	case VMLX4_FIELD_XRCD:
+		return object(ctx, VMLX4_XRCD, (uint32_t)value);
 	case VMLX4_FIELD_CHANNEL:
 		return channel(ctx, (int)value);
 	default:

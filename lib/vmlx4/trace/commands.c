@@ -156,19 +156,34 @@ FIELDS create_rss_qp[] = {
 	DRIVER(mlx4_ib_create_qp_rss, rx_hash_function, NUMBER),
 	OUT_AS(ib_uverbs_ex_create_qp_resp, base.qp_handle, QP, "qp"),
 };
+/* The address of the other end stands in the request too; it is too long for a field. */
+#define MODIFY_QP_FIELDS(type, base) \
+	IN_AS(type, base attr_mask, MASK, "mask"), \
+	IN_AS(type, base qp_handle, QP, "qp"), \
+	IN_IF(type, base qp_state, QP_STATE, "state", IBV_QP_STATE), \
+	IN_IF(type, base cur_qp_state, QP_STATE, "current", IBV_QP_CUR_STATE), \
+	IN_IF(type, base port_num, NUMBER, "port", IBV_QP_PORT), \
+	IN_IF(type, base pkey_index, NUMBER, "pkey", IBV_QP_PKEY_INDEX), \
+	IN_IF(type, base qkey, HEX, "qkey", IBV_QP_QKEY), \
+	IN_IF(type, base qp_access_flags, HEX, "access", IBV_QP_ACCESS_FLAGS), \
+	IN_IF(type, base path_mtu, NUMBER, "mtu", IBV_QP_PATH_MTU), \
+	IN_IF(type, base dest_qp_num, HEX, "dest_qpn", IBV_QP_DEST_QPN), \
+	IN_IF(type, base dest.port_num, NUMBER, "dest_port", IBV_QP_AV), \
+	IN_IF(type, base dest.sgid_index, NUMBER, "sgid", IBV_QP_AV), \
+	IN_IF(type, base rq_psn, HEX, "rq_psn", IBV_QP_RQ_PSN), \
+	IN_IF(type, base sq_psn, HEX, "sq_psn", IBV_QP_SQ_PSN), \
+	IN_IF(type, base max_rd_atomic, NUMBER, "reads", IBV_QP_MAX_QP_RD_ATOMIC), \
+	IN_IF(type, base max_dest_rd_atomic, NUMBER, "dest_reads", IBV_QP_MAX_DEST_RD_ATOMIC), \
+	IN_IF(type, base min_rnr_timer, NUMBER, "rnr_timer", IBV_QP_MIN_RNR_TIMER), \
+	IN_IF(type, base timeout, NUMBER, "timeout", IBV_QP_TIMEOUT), \
+	IN_IF(type, base retry_cnt, NUMBER, "retries", IBV_QP_RETRY_CNT), \
+	IN_IF(type, base rnr_retry, NUMBER, "rnr_retries", IBV_QP_RNR_RETRY)
+
 FIELDS modify_qp[] = {
-	IN_AS(ib_uverbs_modify_qp, attr_mask, MASK, "mask"),
-	IN_AS(ib_uverbs_modify_qp, qp_handle, QP, "qp"),
-	IN_IF(ib_uverbs_modify_qp, qp_state, QP_STATE, "state", IBV_QP_STATE),
-	IN_IF(ib_uverbs_modify_qp, cur_qp_state, QP_STATE, "current", IBV_QP_CUR_STATE),
-	IN_IF(ib_uverbs_modify_qp, port_num, NUMBER, "port", IBV_QP_PORT),
+	MODIFY_QP_FIELDS(ib_uverbs_modify_qp, ),
 };
 FIELDS modify_qp_ex[] = {
-	IN_AS(ib_uverbs_ex_modify_qp, base.attr_mask, MASK, "mask"),
-	IN_AS(ib_uverbs_ex_modify_qp, base.qp_handle, QP, "qp"),
-	IN_IF(ib_uverbs_ex_modify_qp, base.qp_state, QP_STATE, "state", IBV_QP_STATE),
-	IN_IF(ib_uverbs_ex_modify_qp, base.cur_qp_state, QP_STATE, "current", IBV_QP_CUR_STATE),
-	IN_IF(ib_uverbs_ex_modify_qp, base.port_num, NUMBER, "port", IBV_QP_PORT),
+	MODIFY_QP_FIELDS(ib_uverbs_ex_modify_qp, base.),
 	IN_IF(ib_uverbs_ex_modify_qp, rate_limit, NUMBER, "rate_limit", IBV_QP_RATE_LIMIT),
 };
 FIELDS query_qp[] = {
@@ -182,6 +197,64 @@ FIELDS destroy_qp[] = {
 };
 FIELDS mcast[] = {
 	IN_AS(ib_uverbs_attach_mcast, qp_handle, QP, "qp"),
+	IN(ib_uverbs_attach_mcast, mlid, NUMBER),
+};
+FIELDS open_qp[] = {
+	IN_AS(ib_uverbs_open_qp, pd_handle, XRCD, "xrcd"),
+	IN(ib_uverbs_open_qp, qpn, HEX),
+	OUT_AS(ib_uverbs_create_qp_resp, qp_handle, QP, "qp"),
+};
+
+/* ---- shared receive queues, windows, domains ---- */
+
+FIELDS create_srq[] = {
+	IN_AS(ib_uverbs_create_srq, pd_handle, PD, "pd"),
+	IN(ib_uverbs_create_srq, max_wr, NUMBER),
+	IN(ib_uverbs_create_srq, max_sge, NUMBER),
+	DRIVER(mlx4_ib_create_srq, buf_addr, ADDRESS),
+	DRIVER(mlx4_ib_create_srq, db_addr, ADDRESS),
+	OUT_AS(ib_uverbs_create_srq_resp, srq_handle, SRQ, "srq"),
+	OUT(ib_uverbs_create_srq_resp, max_wr, NUMBER),
+};
+FIELDS create_xsrq[] = {
+	IN_AS(ib_uverbs_create_xsrq, srq_type, NUMBER, "type"),
+	IN_AS(ib_uverbs_create_xsrq, pd_handle, PD, "pd"),
+	IN_AS(ib_uverbs_create_xsrq, xrcd_handle, XRCD, "xrcd"),
+	IN_AS(ib_uverbs_create_xsrq, cq_handle, CQ, "cq"),
+	IN(ib_uverbs_create_xsrq, max_wr, NUMBER),
+	IN(ib_uverbs_create_xsrq, max_sge, NUMBER),
+	DRIVER(mlx4_ib_create_srq, buf_addr, ADDRESS),
+	DRIVER(mlx4_ib_create_srq, db_addr, ADDRESS),
+	OUT_AS(ib_uverbs_create_srq_resp, srq_handle, SRQ, "srq"),
+	OUT(ib_uverbs_create_srq_resp, max_wr, NUMBER),
+};
+FIELDS modify_srq[] = {
+	IN_AS(ib_uverbs_modify_srq, srq_handle, SRQ, "srq"),
+	IN_AS(ib_uverbs_modify_srq, attr_mask, HEX, "mask"),
+	IN_AS(ib_uverbs_modify_srq, srq_limit, NUMBER, "limit"),
+};
+FIELDS query_srq[] = {
+	IN_AS(ib_uverbs_query_srq, srq_handle, SRQ, "srq"),
+	OUT_AS(ib_uverbs_query_srq_resp, srq_limit, NUMBER, "limit"),
+};
+FIELDS destroy_srq[] = {
+	IN_AS(ib_uverbs_destroy_srq, srq_handle, SRQ, "srq"),
+	OUT_AS(ib_uverbs_destroy_srq_resp, events_reported, NUMBER, "events"),
+};
+FIELDS alloc_mw[] = {
+	IN_AS(ib_uverbs_alloc_mw, pd_handle, PD, "pd"),
+	IN_AS(ib_uverbs_alloc_mw, mw_type, NUMBER, "type"),
+	OUT_AS(ib_uverbs_alloc_mw_resp, mw_handle, MW, "mw"),
+};
+FIELDS dealloc_mw[] = {
+	IN_AS(ib_uverbs_dealloc_mw, mw_handle, MW, "mw"),
+};
+FIELDS open_xrcd[] = {
+	IN(ib_uverbs_open_xrcd, oflags, HEX),
+	OUT_AS(ib_uverbs_open_xrcd_resp, xrcd_handle, XRCD, "xrcd"),
+};
+FIELDS close_xrcd[] = {
+	IN_AS(ib_uverbs_close_xrcd, xrcd_handle, XRCD, "xrcd"),
 };
 
 /* ---- work queues ---- */
@@ -278,19 +351,19 @@ static const struct vmlx4_command_entry entries[] = {
 	{ EX(CREATE_FLOW), "create_flow", create_flow, COUNT(create_flow),
 		sizeof(struct ib_uverbs_create_flow), VMLX4_BLOB_FLOW_SPECS },
 	ENTRY(EX(DESTROY_FLOW), "destroy_flow", destroy_flow),
+	ENTRY(PLAIN(OPEN_QP), "open_qp", open_qp),
+	ENTRY(PLAIN(CREATE_SRQ), "create_srq", create_srq),
+	ENTRY(PLAIN(CREATE_XSRQ), "create_xsrq", create_xsrq),
+	ENTRY(PLAIN(MODIFY_SRQ), "modify_srq", modify_srq),
+	ENTRY(PLAIN(QUERY_SRQ), "query_srq", query_srq),
+	ENTRY(PLAIN(DESTROY_SRQ), "destroy_srq", destroy_srq),
+	ENTRY(PLAIN(ALLOC_MW), "alloc_mw", alloc_mw),
+	ENTRY(PLAIN(DEALLOC_MW), "dealloc_mw", dealloc_mw),
+	ENTRY(PLAIN(OPEN_XRCD), "open_xrcd", open_xrcd),
+	ENTRY(PLAIN(CLOSE_XRCD), "close_xrcd", close_xrcd),
 	/* Not offered, but programs ask. */
 	NO_FIELDS(PLAIN(CREATE_AH), "create_ah"),
 	NO_FIELDS(PLAIN(DESTROY_AH), "destroy_ah"),
-	NO_FIELDS(PLAIN(CREATE_SRQ), "create_srq"),
-	NO_FIELDS(PLAIN(MODIFY_SRQ), "modify_srq"),
-	NO_FIELDS(PLAIN(QUERY_SRQ), "query_srq"),
-	NO_FIELDS(PLAIN(DESTROY_SRQ), "destroy_srq"),
-	NO_FIELDS(PLAIN(ALLOC_MW), "alloc_mw"),
-	NO_FIELDS(PLAIN(DEALLOC_MW), "dealloc_mw"),
-	NO_FIELDS(PLAIN(OPEN_XRCD), "open_xrcd"),
-	NO_FIELDS(PLAIN(CLOSE_XRCD), "close_xrcd"),
-	NO_FIELDS(PLAIN(CREATE_XSRQ), "create_xsrq"),
-	NO_FIELDS(PLAIN(OPEN_QP), "open_qp"),
 };
 
 const struct vmlx4_command_entry *

@@ -30,6 +30,9 @@ enum vmlx4_field_kind {
 	VMLX4_FIELD_WQ,        /* WQN */
 	VMLX4_FIELD_TABLE,
 	VMLX4_FIELD_FLOW,
+	VMLX4_FIELD_SRQ,       /* SRQN */
+	VMLX4_FIELD_MW,        /* rkey */
+	VMLX4_FIELD_XRCD,
 	VMLX4_FIELD_CHANNEL,   /* the field is a descriptor; its handle is kept */
 };
 

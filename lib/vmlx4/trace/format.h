@@ -169,7 +169,9 @@ struct vmlx4_trace_counter {
 
 /* ---- what the program is told ---- */
 
-enum vmlx4_trace_object { VMLX4_TRACE_NONE, VMLX4_TRACE_CQ, VMLX4_TRACE_QP };
+enum vmlx4_trace_object {
+	VMLX4_TRACE_NONE, VMLX4_TRACE_CQ, VMLX4_TRACE_QP, VMLX4_TRACE_SRQ,
+};
 
 struct vmlx4_trace_event {
 	uint8_t completion;    /* 1: to the channel of a CQ; 0: an async event */

@@ -201,6 +201,9 @@ event_object(const struct vmlx4_context *ctx, uint64_t element, struct vmlx4_tra
 		} else if (obj->type == VMLX4_QP) {
 			out->object = VMLX4_TRACE_QP;
 			out->number = htole32(((const struct vmlx4_qp *)(const void *)obj)->qpn);
+		} else if (obj->type == VMLX4_SRQ) {
+			out->object = VMLX4_TRACE_SRQ;
+			out->number = htole32(((const struct vmlx4_srq *)(const void *)obj)->srqn);
 		}
 	}
 }
