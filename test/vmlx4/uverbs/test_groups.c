@@ -95,7 +95,7 @@ test_who_hears(void **state)
 		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
 		.wr.ud = { ah, 0xffffff, 0x1ee7 },
 	};
-	unsigned int heard = 0;
+	unsigned int heard = 0, copies = 0;
 	struct ibv_qp *qp[5];
 	struct ibv_wc wc;
 	int i;
@@ -106,6 +106,7 @@ test_who_hears(void **state)
 		transport_connect(qp[i], i == 2 ? 2 : 1, 0);
 		recv.wr_id = i;
 		sge.addr = (uintptr_t)memory + 512 * i;
+		assert_int_equal(ibv_post_recv(qp[i], &recv, &bad_recv), 0);
 		assert_int_equal(ibv_post_recv(qp[i], &recv, &bad_recv), 0);
 		if (i < 4)
 			assert_int_equal(ibv_attach_mcast(qp[i], i == 3 ? &another : &group, 0), 0);
@@ -120,7 +121,9 @@ test_who_hears(void **state)
 		assert_int_equal(wc.src_qp, qp[4]->qp_num);
 		assert_memory_equal(memory + 512 * wc.wr_id + GRH, memory + 3000, 100);
 		heard |= 1u << wc.wr_id;
+		copies++;
 	}
+	assert_int_equal(copies, 3);
 	assert_int_equal(heard, 1u << 0 | 1u << 1 | 1u << 2);
 	assert_int_equal(ibv_destroy_ah(ah), 0);
 	for (i = 0; i < 5; i++) {
