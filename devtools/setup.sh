@@ -5,7 +5,7 @@
 # the driver headers of the installed DPDK. Asks nothing, and needs neither
 # network nor privileges when nothing is missing.
 #
-# usage: devtools/setup.sh GROUP…       (build run test bench check-dpdk fuzz lint docs)
+# usage: devtools/setup.sh GROUP…       (build run test bench check-dpdk check-arm fuzz lint docs)
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -44,11 +44,15 @@ packages()
 		packages run
 		packages test
 		;;
+	check-arm)
+		packages build
+		echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+		;;
 	source)
 		echo dpkg-dev
 		;;
 	*)
-		die "unknown group '$1'; one of: build run test bench check-dpdk fuzz lint docs"
+		die "unknown group '$1'; one of: build run test bench check-dpdk check-arm fuzz lint docs"
 		;;
 	esac
 }
@@ -131,7 +135,9 @@ wanted=
 headers=false
 for group; do
 	wanted="$wanted $(packages "$group")"
-	[ "$group" = build ] && headers=true
+	case $group in
+	build | check-arm) headers=true ;;
+	esac
 done
 # shellcheck disable=SC2086
 need $wanted
