@@ -31,7 +31,7 @@ static struct {
 	struct rte_mbuf *pool[4 * SEND_WR];
 	unsigned int free;               /* mbufs in the pool */
 	struct rte_mbuf *m[PERF_CALLS * PERF_BURST_MAX];
-	uint32_t lkey_be;
+	uint32_t lkey, lkey_be;
 } run;
 
 static struct rte_mbuf *ring[2 * SEND_WR];
@@ -54,7 +54,8 @@ make_mbufs(const struct bench_end *end)
 	unsigned int i;
 
 	run.free = end->slots;
-	run.lkey_be = htobe32(end->mr->lkey);
+	run.lkey = end->mr->lkey;
+	run.lkey_be = htobe32(run.lkey);
 	for (i = 0; i < end->slots; i++) {
 		struct rte_mbuf *m = (struct rte_mbuf *)(end->area + (size_t)i * SLOT);
 
@@ -124,7 +125,7 @@ rx_open(const struct perf_case *one, const struct perf_options *options)
 	open_queues(&request);
 	for (i = 0; i < run.rq.wqe_cnt; i++) {
 		struct rte_mbuf *m = run.pool[--run.free];
-		struct dvq_sge sge = { (uintptr_t)m + FRONT, run.lkey_be, SLOT - FRONT };
+		struct dvq_sge sge = { (uintptr_t)m + FRONT, run.lkey, SLOT - FRONT };
 
 		run.elts[i] = m;
 		dvq_rq_post(&run.rq, &sge, 1);

@@ -20,7 +20,8 @@ static struct perf_options opt = {
 	.burst = 32, .size = 60, .ring = 1024, .segs = 1, .pools = 1, .queues = 1,
 	.samples = 500, .repeats = 5, .counted = 16, .cycles = true, .instructions = true,
 };
-static const struct perf_subject *const subjects[] = { &perf_ethdev, &perf_verbs, &perf_floor };
+static const struct perf_subject *const subjects[] = { &perf_ethdev, &perf_verbs, &perf_floor,
+	&perf_rc_verbs, &perf_rc_dvq };
 const char bench_program[] = "mlx4dv-perf";
 
 static int (*step_adapter)(unsigned int budget);

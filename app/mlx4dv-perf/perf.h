@@ -69,7 +69,7 @@ struct perf_subject {
 	const char *(*driver)(void);
 };
 
-extern const struct perf_subject perf_ethdev, perf_verbs, perf_floor;
+extern const struct perf_subject perf_ethdev, perf_verbs, perf_floor, perf_rc_verbs, perf_rc_dvq;
 
 /* ---- main.c ---- */
 

@@ -166,7 +166,7 @@ static void
 post_buffer(struct end *end)
 {
 	struct dvq_sge sge = { .addr = (uintptr_t)(end->buf + end->rq.pi % RING * SLOT),
-		.lkey_be = htobe32(end->mr->lkey), .len = SLOT };
+		.lkey = end->mr->lkey, .len = SLOT };
 
 	dvq_rq_post(&end->rq, &sge, 1);
 }

@@ -339,11 +339,12 @@ fill_srq(struct dvq_srq *view, const struct opened *got, uint32_t number)
 
 	*view = (struct dvq_srq){
 		.buf = srq->buf.buf,
-		.wqe_cnt = got->srq_attr.max_wr + 1,
 		.head = (uint32_t)srq->head,
 		.tail = (uint32_t)srq->tail,
-		.room = got->srq_room,
+		.mask = got->srq_attr.max_wr,
 		.pi = posted,
+		/* What is not free is posted. */
+		.ci = posted - (got->srq_attr.max_wr - got->srq_room),
 		.published = posted,
 		.db = srq->db,
 		.stride_shift = (uint8_t)srq->wqe_shift,

@@ -6,8 +6,7 @@
 /*
  * One function for each operation of a struct dvq_sendq. All of them
  *
- *  - take flags as dvq_send_end() does, keys big endian, everything else in host
- *    order;
+ *  - take flags as dvq_send_end() does, keys in host order, as verbs has them;
  *  - return 0, -ENOMEM when the queue is full, or -EMSGSIZE when the WQE would be
  *    longer than its stride: nothing was posted then. With DVQ_UNCHECKED they
  *    return 0, and both are the program's business;
@@ -24,6 +23,21 @@
 extern "C" {
 #endif
 
+/** dvq_send_data() of a buffer. */
+static inline int
+dvq_send_sge(struct dvq_send *send, const struct dvq_sge *sge)
+{
+	struct dvq_data_seg *seg = (struct dvq_data_seg *)(send->wqe + send->size);
+
+	/* Only the first dword of a block has to wait, and an empty segment is rare. */
+	if (__builtin_expect((send->size & (DVQ_SQ_BB_SIZE - 1)) == 0 || sge->len == 0, 0))
+		return dvq_send_data(send, sge->addr, sge->lkey, sge->len);
+	DVQ_CHECK(send->size < send->sq->max_bytes, -EMSGSIZE);
+	dvq_seg_from_sge(seg, sge);
+	send->size += DVQ_WQE_UNIT;
+	return 0;
+}
+
 static inline int
 dvq_send_sges(struct dvq_send *send, const struct dvq_sge *sge, uint32_t n)
 {
@@ -31,7 +45,7 @@ dvq_send_sges(struct dvq_send *send, const struct dvq_sge *sge, uint32_t n)
 	int ret;
 
 	for (i = 0; i < n; i++) {
-		ret = dvq_send_data(send, sge[i].addr, sge[i].lkey_be, sge[i].len);
+		ret = dvq_send_sge(send, &sge[i]);
 		if (ret != 0)
 			return ret;
 	}
@@ -68,12 +82,12 @@ dvq_post_send_imm(struct dvq_sendq *sq, const struct dvq_sge *sge, uint32_t n, u
 	return dvq_post_plain(sq, DVQ_OP_SEND_IMM, sge, n, imm_be, flags);
 }
 
-/** Send a message that invalidates @p rkey_be at its receiver. */
+/** Send a message that invalidates @p rkey at its receiver. */
 static inline int
 dvq_post_send_inval(struct dvq_sendq *sq, const struct dvq_sge *sge, uint32_t n,
-		    uint32_t rkey_be, uint32_t flags)
+		    uint32_t rkey, uint32_t flags)
 {
-	return dvq_post_plain(sq, DVQ_OP_SEND_INVAL, sge, n, rkey_be, flags);
+	return dvq_post_plain(sq, DVQ_OP_SEND_INVAL, sge, n, htobe32(rkey), flags);
 }
 
 /** Send a message of @p len bytes that are copied into the WQE. */
@@ -93,14 +107,14 @@ dvq_post_send_inline(struct dvq_sendq *sq, const void *data, uint32_t len, uint3
 /* A WQE with a remote address. */
 static inline int
 dvq_post_rdma(struct dvq_sendq *sq, uint32_t opcode, const struct dvq_sge *sge, uint32_t n,
-	      uint64_t raddr, uint32_t rkey_be, uint32_t imm_be, uint32_t flags)
+	      uint64_t raddr, uint32_t rkey, uint32_t imm_be, uint32_t flags)
 {
 	struct dvq_send send;
 	int ret = dvq_send_begin(&send, sq);
 
 	if (ret != 0)
 		return ret;
-	dvq_send_remote(&send, raddr, rkey_be);
+	dvq_send_remote(&send, raddr, rkey);
 	ret = dvq_send_sges(&send, sge, n);
 	if (ret == 0)
 		dvq_send_end(&send, opcode, flags, imm_be);
@@ -110,31 +124,31 @@ dvq_post_rdma(struct dvq_sendq *sq, uint32_t opcode, const struct dvq_sge *sge, 
 /** Write to the peer's memory. */
 static inline int
 dvq_post_write(struct dvq_sendq *sq, const struct dvq_sge *sge, uint32_t n, uint64_t raddr,
-	       uint32_t rkey_be, uint32_t flags)
+	       uint32_t rkey, uint32_t flags)
 {
-	return dvq_post_rdma(sq, DVQ_OP_RDMA_WRITE, sge, n, raddr, rkey_be, 0, flags);
+	return dvq_post_rdma(sq, DVQ_OP_RDMA_WRITE, sge, n, raddr, rkey, 0, flags);
 }
 
 /** Write to the peer's memory; immediate data complete a receive WQE there. */
 static inline int
 dvq_post_write_imm(struct dvq_sendq *sq, const struct dvq_sge *sge, uint32_t n, uint64_t raddr,
-		   uint32_t rkey_be, uint32_t imm_be, uint32_t flags)
+		   uint32_t rkey, uint32_t imm_be, uint32_t flags)
 {
-	return dvq_post_rdma(sq, DVQ_OP_RDMA_WRITE_IMM, sge, n, raddr, rkey_be, imm_be, flags);
+	return dvq_post_rdma(sq, DVQ_OP_RDMA_WRITE_IMM, sge, n, raddr, rkey, imm_be, flags);
 }
 
 /** Read from the peer's memory into the buffers of @p sge. */
 static inline int
 dvq_post_read(struct dvq_sendq *sq, const struct dvq_sge *sge, uint32_t n, uint64_t raddr,
-	      uint32_t rkey_be, uint32_t flags)
+	      uint32_t rkey, uint32_t flags)
 {
-	return dvq_post_rdma(sq, DVQ_OP_RDMA_READ, sge, n, raddr, rkey_be, 0, flags);
+	return dvq_post_rdma(sq, DVQ_OP_RDMA_READ, sge, n, raddr, rkey, 0, flags);
 }
 
 /** What an atomic operation works on: eight bytes there, and where the old value goes. */
 struct dvq_atomic {
 	uint64_t raddr;                 /**< a multiple of 8 */
-	uint32_t rkey_be;
+	uint32_t rkey;
 	struct dvq_sge result;          /**< 8 bytes */
 };
 
@@ -145,7 +159,7 @@ dvq_send_begin_atomic(struct dvq_send *send, struct dvq_sendq *sq, const struct 
 	int ret = dvq_send_begin(send, sq);
 
 	if (ret == 0)
-		dvq_send_remote(send, at->raddr, at->rkey_be);
+		dvq_send_remote(send, at->raddr, at->rkey);
 	return ret;
 }
 
@@ -240,7 +254,7 @@ dvq_post_nop(struct dvq_sendq *sq, uint32_t flags)
 
 /** Invalidate a key of one's own: a bound type 2 window's. After all that is in flight. */
 static inline int
-dvq_post_local_inval(struct dvq_sendq *sq, uint32_t rkey_be, uint32_t flags)
+dvq_post_local_inval(struct dvq_sendq *sq, uint32_t rkey, uint32_t flags)
 {
 	struct dvq_inval_seg *seg;
 	struct dvq_send send;
@@ -250,7 +264,7 @@ dvq_post_local_inval(struct dvq_sendq *sq, uint32_t rkey_be, uint32_t flags)
 		return ret;
 	seg = (struct dvq_inval_seg *)dvq_send_segment(&send, sizeof(*seg));
 	memset(seg, 0, sizeof(*seg));
-	seg->key = rkey_be;
+	seg->key = htobe32(rkey);
 	dvq_send_end(&send, DVQ_OP_LOCAL_INVAL, flags | DVQ_CTRL_SO, 0);
 	return 0;
 }
@@ -259,8 +273,8 @@ dvq_post_local_inval(struct dvq_sendq *sq, uint32_t rkey_be, uint32_t flags)
 struct dvq_bind {
 	uint64_t addr;
 	uint64_t length;
-	uint32_t lkey_be;               /**< of the region, registered with IBV_ACCESS_MW_BIND */
-	uint32_t new_rkey_be;           /**< of the window from now on */
+	uint32_t lkey;               /**< of the region, registered with IBV_ACCESS_MW_BIND */
+	uint32_t new_rkey;           /**< of the window from now on */
 	uint32_t access;                /**< DVQ_BIND_ATOMIC, DVQ_BIND_WRITE, DVQ_BIND_READ */
 	uint32_t type;                  /**< DVQ_BIND_TYPE_2, DVQ_BIND_ZERO_BASED */
 };
@@ -271,7 +285,7 @@ dvq_post_bind_mw(struct dvq_sendq *sq, const struct dvq_bind *bind, uint32_t fla
 {
 	struct dvq_bind_seg seg = {
 		.access = htobe32(bind->access), .type = htobe32(bind->type),
-		.new_rkey = bind->new_rkey_be, .lkey = bind->lkey_be,
+		.new_rkey = htobe32(bind->new_rkey), .lkey = htobe32(bind->lkey),
 		.addr = htobe64(bind->addr), .length = htobe64(bind->length),
 	};
 	struct dvq_send send;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "dvq_barrier.h"
 #include "dvq_check.h"
@@ -65,12 +66,27 @@ dvq_rq_terminate(struct dvq_data_seg *seg)
 	seg->addr = 0;
 }
 
-/** A buffer for dvq_rq_post(). */
+/** A buffer, for the functions that post. */
 struct dvq_sge {
 	uint64_t addr;
-	uint32_t lkey_be;
-	uint32_t len;                   /**< 1..2^31-1 */
+	uint32_t lkey;                  /**< host order, as struct ibv_mr has it */
+	uint32_t len;                   /**< below 2^31; to receive at least 1 */
 };
+
+/* Both dwords before the address at once: swapped together they also change places. */
+static inline void
+dvq_seg_from_sge(struct dvq_data_seg *seg, const struct dvq_sge *sge)
+{
+	uint64_t key_and_len;
+
+	memcpy(&key_and_len, &sge->lkey, sizeof(key_and_len));
+	key_and_len = __builtin_bswap64(key_and_len);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	key_and_len = (uint64_t)sge->len << 32 | sge->lkey;
+#endif
+	memcpy(seg, &key_and_len, sizeof(key_and_len));
+	seg->addr = htobe64(sge->addr);
+}
 
 /**
  * Post one WQE of @p n segments, 1..rq->max_sge; the caller has checked
@@ -84,7 +100,7 @@ dvq_rq_post(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		dvq_rq_set_seg(&seg[i], sge[i].addr, sge[i].lkey_be, sge[i].len);
+		dvq_seg_from_sge(&seg[i], &sge[i]);
 	if (n < rq->max_sge)
 		dvq_rq_terminate(&seg[n]);
 	rq->pi++;
@@ -100,9 +116,37 @@ static inline int
 dvq_post_recv(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
 {
 	DVQ_CHECK(dvq_rq_room(rq) != 0, -ENOMEM);
-	DVQ_CHECK(n <= rq->max_sge, -EMSGSIZE);
+	/* Most lists are full: they are seen to fit by one comparison. */
+	if (n != rq->max_sge)
+		DVQ_CHECK(n < rq->max_sge, -EMSGSIZE);
 	dvq_rq_post(rq, sge, n);
 	return 0;
+}
+
+/**
+ * Post up to @p n WQEs of one segment each, as many as there is room for. Cheaper than
+ * as many calls of dvq_post_recv().
+ *
+ * @return WQEs posted: the first ones of @p sge.
+ */
+static inline uint32_t
+dvq_post_recv_each(struct dvq_rq *rq, const struct dvq_sge *sge, uint32_t n)
+{
+	uint32_t pi = rq->pi, mask = rq->wqe_cnt - 1, room = dvq_rq_room(rq);
+	uint8_t *buf = rq->buf, shift = rq->stride_shift;
+	const struct dvq_sge *end;
+	struct dvq_data_seg *seg;
+	int full = rq->max_sge == 1;
+
+	n = n < room ? n : room;
+	for (end = sge + n; sge != end; sge++, pi++) {
+		seg = (struct dvq_data_seg *)(buf + ((size_t)(pi & mask) << shift));
+		dvq_seg_from_sge(seg, sge);
+		if (!full)
+			dvq_rq_terminate(seg + 1);
+	}
+	rq->pi = pi;
+	return n;
 }
 
 /**

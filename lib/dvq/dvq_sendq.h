@@ -128,16 +128,16 @@ dvq_send_segment(struct dvq_send *send, uint32_t size)
 /**
  * Append where an RDMA or atomic operation goes. Must be the first segment.
  *
- * @param rkey_be  remote key, big endian
+ * @param rkey  remote key, host order
  */
 static inline void
-dvq_send_remote(struct dvq_send *send, uint64_t addr, uint32_t rkey_be)
+dvq_send_remote(struct dvq_send *send, uint64_t addr, uint32_t rkey)
 {
 	struct dvq_raddr_seg *seg =
 		(struct dvq_raddr_seg *)dvq_send_segment(send, sizeof(*seg));
 
 	seg->addr = htobe64(addr);
-	seg->rkey = rkey_be;
+	seg->rkey = htobe32(rkey);
 	seg->reserved = 0;
 }
 
@@ -184,13 +184,13 @@ dvq_send_datagram(struct dvq_send *send, const struct dvq_datagram_seg *to)
  * @return 0, or -EMSGSIZE when the WQE is as long as its stride.
  */
 static inline int
-dvq_send_data(struct dvq_send *send, uint64_t addr, uint32_t lkey_be, uint32_t len)
+dvq_send_data(struct dvq_send *send, uint64_t addr, uint32_t lkey, uint32_t len)
 {
 	uint32_t offset = send->size;
 	struct dvq_data_seg *seg = (struct dvq_data_seg *)(send->wqe + offset);
 
 	DVQ_CHECK(offset < send->sq->max_bytes, -EMSGSIZE);
-	seg->lkey = lkey_be;
+	seg->lkey = htobe32(lkey);
 	seg->addr = htobe64(addr);
 	dvq_send_store(send, offset, htobe32(len != 0 ? len : DVQ_SEG_EMPTY));
 	send->size = offset + DVQ_WQE_UNIT;

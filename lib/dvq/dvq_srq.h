@@ -21,14 +21,14 @@ extern "C" {
  */
 struct dvq_srq {
 	uint8_t *buf;                   /**< WQE 0 */
-	uint32_t wqe_cnt;               /**< WQEs, a power of two; one less can be posted */
 	uint32_t head;                  /**< number of the WQE to post next */
 	uint32_t tail;                  /**< number of the last free WQE */
-	uint32_t room;                  /**< WQEs that can be posted */
-	uint32_t pi;                    /**< running count of posted WQEs */
-	volatile uint32_t *db;          /**< doorbell record */
+	uint32_t mask;                  /**< the highest number: WQEs, a power of two, less 1 */
 	uint8_t stride_shift;           /**< log2 of the WQE size */
 	uint16_t max_sge;               /**< segments that a WQE holds */
+	uint32_t pi;                    /**< running count of posted WQEs */
+	uint32_t ci;                    /**< running count of completed WQEs */
+	volatile uint32_t *db;          /**< doorbell record */
 	uint32_t number;                /**< handle of the SRQ, for messages */
 	uint32_t published;             /**< DVQ_DEBUG: what was stored to the record */
 };
@@ -40,31 +40,77 @@ dvq_srq_wqe(const struct dvq_srq *srq, uint32_t number)
 	return (struct dvq_srq_next_seg *)(srq->buf + ((size_t)number << srq->stride_shift));
 }
 
+/** WQEs that can be posted before the SRQ is full. */
+static inline uint32_t
+dvq_srq_room(const struct dvq_srq *srq)
+{
+	return srq->mask - (srq->pi - srq->ci);
+}
+
+/* Take the first free WQE, whose segments are written. Returns its number. */
+static inline uint32_t
+dvq_srq_take(struct dvq_srq *srq, const struct dvq_srq_next_seg *wqe)
+{
+	uint32_t number = srq->head;
+
+	/* Bounded: who else wrote there must not lead us out of the ring. */
+	srq->head = be16toh(wqe->next) & srq->mask;
+	srq->pi++;
+	return number;
+}
+
 /**
  * Post one WQE of @p n segments, 0..srq->max_sge. Its buffers belong to the adapter
  * until a CQE names its number. Takes effect at dvq_srq_publish().
  *
- * @return number of the WQE, below srq->wqe_cnt; -ENOMEM when the SRQ is full;
+ * @return number of the WQE, up to srq->mask; -ENOMEM when the SRQ is full;
  * -EMSGSIZE when the WQE has not so many segments. Source: libmlx4.
  */
 static inline int
 dvq_srq_post(struct dvq_srq *srq, const struct dvq_sge *sge, uint32_t n)
 {
-	uint32_t number = srq->head, i;
-	struct dvq_srq_next_seg *wqe = dvq_srq_wqe(srq, number);
+	struct dvq_srq_next_seg *wqe = dvq_srq_wqe(srq, srq->head);
 	struct dvq_data_seg *seg = (struct dvq_data_seg *)(wqe + 1);
+	uint32_t i;
 
-	DVQ_CHECK(srq->room != 0, -ENOMEM);
-	DVQ_CHECK(n <= srq->max_sge, -EMSGSIZE);
-	for (i = 0; i < n; i++)
-		dvq_rq_set_seg(&seg[i], sge[i].addr, sge[i].lkey_be, sge[i].len);
-	if (n < srq->max_sge)
+	DVQ_CHECK(srq->head != srq->tail, -ENOMEM);
+	if (n != srq->max_sge) {
+		DVQ_CHECK(n < srq->max_sge, -EMSGSIZE);
 		dvq_rq_terminate(&seg[n]);
-	/* Bounded: who else wrote there must not lead us out of the ring. */
-	srq->head = be16toh(wqe->next) & (srq->wqe_cnt - 1);
-	srq->room--;
-	srq->pi++;
-	return (int)number;
+	}
+	for (i = 0; i < n; i++)
+		dvq_seg_from_sge(&seg[i], &sge[i]);
+	return (int)dvq_srq_take(srq, wqe);
+}
+
+/**
+ * Post up to @p n WQEs of one segment each, as many as there is room for. Cheaper than
+ * as many calls of dvq_srq_post().
+ *
+ * @param numbers  gets the number of each WQE posted
+ * @return WQEs posted: the first ones of @p sge.
+ */
+static inline uint32_t
+dvq_srq_post_each(struct dvq_srq *srq, const struct dvq_sge *sge, uint16_t *numbers, uint32_t n)
+{
+	uint32_t head = srq->head, tail = srq->tail, mask = srq->mask, done = 0;
+	uint8_t *buf = srq->buf, shift = srq->stride_shift;
+	int full = srq->max_sge == 1;
+	struct dvq_srq_next_seg *wqe;
+	struct dvq_data_seg *seg;
+
+	for (; done != n && head != tail; done++) {
+		wqe = (struct dvq_srq_next_seg *)(buf + ((size_t)head << shift));
+		seg = (struct dvq_data_seg *)(wqe + 1);
+		dvq_seg_from_sge(seg, &sge[done]);
+		if (!full)
+			dvq_rq_terminate(seg + 1);
+		numbers[done] = (uint16_t)head;
+		head = be16toh(wqe->next) & mask;
+	}
+	srq->head = head;
+	srq->pi += done;
+	return done;
 }
 
 /**
@@ -93,11 +139,11 @@ dvq_srq_publish(struct dvq_srq *srq)
 static inline int
 dvq_srq_complete(struct dvq_srq *srq, uint16_t wqe_index)
 {
-	if (wqe_index >= srq->wqe_cnt || srq->room == srq->wqe_cnt - 1)
+	if (wqe_index > srq->mask || srq->pi == srq->ci)
 		return -ERANGE;
 	dvq_srq_wqe(srq, srq->tail)->next = htobe16(wqe_index);
 	srq->tail = wqe_index;
-	srq->room++;
+	srq->ci++;
 	return 0;
 }
 

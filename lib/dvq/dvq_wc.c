@@ -2,32 +2,43 @@
 
 #include "dvq_wc.h"
 
-#define RECV(code) [DVQ_CQE_OP_RECV_##code]
-#define SEND(code) [32 + DVQ_OP_##code]
+/* By the last byte of a CQE: the bit of inline data, then the bit of a send. */
+#define RECV(code, opcode, flags) \
+	[DVQ_CQE_OP_RECV_##code] = { IBV_WC_##opcode, IBV_WC_SUCCESS, flags, 0 }, \
+	[DVQ_CQE_OP_RECV_##code | DVQ_CQE_INLINE_SCATTER] = \
+		{ IBV_WC_##opcode, IBV_WC_SUCCESS, (flags) | DVQ_WC_INLINE, 0 }
+#define SEND(code, opcode, special) \
+	[DVQ_OP_##code | DVQ_CQE_IS_SEND] = \
+		{ IBV_WC_##opcode, IBV_WC_SUCCESS, DVQ_WC_SEND, special }
 
-const struct dvq_wc_kind dvq_wc_kinds[64] = {
-	RECV(WRITE_IMM) = { IBV_WC_RECV_RDMA_WITH_IMM, DVQ_WC_IMM, 0, 0 },
-	RECV(SEND) = { IBV_WC_RECV, 0, 0, 0 },
-	RECV(SEND_IMM) = { IBV_WC_RECV, DVQ_WC_IMM, 0, 0 },
-	RECV(SEND_INVAL) = { IBV_WC_RECV, DVQ_WC_INVAL, 0, 0 },
-	[DVQ_CQE_OP_ERROR] = { IBV_WC_RECV, 0, 0, 1 },
+static_assert(offsetof(struct dvq_wc, status) == offsetof(struct dvq_wc, opcode) + 1, "kind");
+static_assert(offsetof(struct dvq_wc, flags) == offsetof(struct dvq_wc, opcode) + 2, "kind");
+static_assert(offsetof(struct dvq_wc, vendor_err) == offsetof(struct dvq_wc, opcode) + 3, "kind");
+
+const struct dvq_wc_kind dvq_wc_kinds[128] = {
+	RECV(WRITE_IMM, RECV_RDMA_WITH_IMM, DVQ_WC_IMM),
+	RECV(SEND, RECV, 0),
+	RECV(SEND_IMM, RECV, DVQ_WC_IMM),
+	RECV(SEND_INVAL, RECV, DVQ_WC_INVAL),
+	[DVQ_CQE_OP_ERROR] = { IBV_WC_RECV, IBV_WC_GENERAL_ERR, 0, 1 },
 
 	/* Not named by libmlx4 either: it calls a NOP and an LSO a send. */
-	SEND(NOP) = { IBV_WC_SEND, DVQ_WC_SEND, 0, 0 },
-	SEND(SEND_INVAL) = { IBV_WC_SEND, DVQ_WC_SEND, 0, 0 },
-	SEND(RDMA_WRITE) = { IBV_WC_RDMA_WRITE, DVQ_WC_SEND, 0, 0 },
-	SEND(RDMA_WRITE_IMM) = { IBV_WC_RDMA_WRITE, DVQ_WC_SEND, 0, 0 },
-	SEND(SEND) = { IBV_WC_SEND, DVQ_WC_SEND, 0, 0 },
-	SEND(SEND_IMM) = { IBV_WC_SEND, DVQ_WC_SEND, 0, 0 },
-	SEND(LSO) = { IBV_WC_SEND, DVQ_WC_SEND, 0, 0 },
-	SEND(RDMA_READ) = { IBV_WC_RDMA_READ, DVQ_WC_SEND, 0, 0 },
-	SEND(ATOMIC_CAS) = { IBV_WC_COMP_SWAP, DVQ_WC_SEND, 8, 0 },
-	SEND(ATOMIC_FAA) = { IBV_WC_FETCH_ADD, DVQ_WC_SEND, 8, 0 },
-	SEND(MASKED_CAS) = { IBV_WC_COMP_SWAP, DVQ_WC_SEND, 8, 0 },
-	SEND(MASKED_FAA) = { IBV_WC_FETCH_ADD, DVQ_WC_SEND, 8, 0 },
-	SEND(BIND_MW) = { IBV_WC_BIND_MW, DVQ_WC_SEND, 0, 0 },
-	SEND(LOCAL_INVAL) = { IBV_WC_LOCAL_INV, DVQ_WC_SEND, 0, 0 },
-	[32 + DVQ_CQE_OP_ERROR] = { IBV_WC_SEND, DVQ_WC_SEND, 0, 1 },
+	SEND(NOP, SEND, 0),
+	SEND(LSO, SEND, 0),
+	SEND(SEND_INVAL, SEND, 0),
+	SEND(SEND, SEND, 0),
+	SEND(SEND_IMM, SEND, 0),
+	SEND(RDMA_WRITE, RDMA_WRITE, 0),
+	SEND(RDMA_WRITE_IMM, RDMA_WRITE, 0),
+	SEND(RDMA_READ, RDMA_READ, 0),
+	SEND(ATOMIC_CAS, COMP_SWAP, 1),
+	SEND(ATOMIC_FAA, FETCH_ADD, 1),
+	SEND(MASKED_CAS, COMP_SWAP, 1),
+	SEND(MASKED_FAA, FETCH_ADD, 1),
+	SEND(BIND_MW, BIND_MW, 0),
+	SEND(LOCAL_INVAL, LOCAL_INV, 0),
+	[DVQ_CQE_OP_ERROR | DVQ_CQE_IS_SEND] =
+		{ IBV_WC_SEND, IBV_WC_GENERAL_ERR, DVQ_WC_SEND, 1 },
 };
 
 static const struct {
@@ -61,12 +72,15 @@ dvq_syndrome_wc_status(uint8_t syndrome)
 }
 
 void
-dvq_wc_error(const struct dvq_cqe *cqe, struct dvq_wc *wc)
+dvq_wc_special(const struct dvq_cqe *cqe, struct dvq_wc *wc)
 {
+	wc->vendor_err = 0;
+	wc->byte_len = 8;
+	if (!dvq_cqe_is_error(cqe))
+		return;
 	wc->status = (uint8_t)dvq_syndrome_wc_status(dvq_cqe_syndrome(cqe));
 	wc->vendor_err = dvq_cqe_vendor_err(cqe);
 	wc->byte_len = 0;
 	wc->imm_be = 0;
-	wc->src_qp = 0;
-	wc->flags &= DVQ_WC_SEND;
+	wc->remote = 0;
 }

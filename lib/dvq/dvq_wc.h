@@ -5,6 +5,9 @@
 
 /* Completions in the terms of verbs, of any QP. */
 
+#include <stddef.h>
+#include <string.h>
+
 #include <infiniband/verbs.h>
 
 #include "dvq_cq.h"
@@ -17,30 +20,43 @@ extern "C" {
 #define DVQ_WC_IMM 2u           /**< imm_be is immediate data */
 #define DVQ_WC_INVAL 4u         /**< imm_be is the key that was invalidated */
 #define DVQ_WC_INLINE 8u        /**< the received bytes are in the receive WQE */
-#define DVQ_WC_GRH 16u          /**< of a datagram: its first 40 bytes are the GRH */
 
 /** A completion, decoded. */
 struct dvq_wc {
 	uint32_t qpn;           /**< of the QP here (a WQ's number on its receive) */
-	uint32_t byte_len;      /**< received, or read: of sends and writes meaningless */
+	uint32_t byte_len;      /**< received, read or atomic: of others meaningless */
 	uint32_t imm_be;        /**< see DVQ_WC_IMM, DVQ_WC_INVAL */
-	uint32_t src_qp;        /**< of a datagram: who sent it */
-	uint16_t wqe_index;     /**< running index of a WQE; of an SRQ: its number */
+	uint32_t remote;        /**< of a datagram: see dvq_wc_src_qp(), dvq_wc_has_grh() */
 	uint8_t opcode;         /**< enum ibv_wc_opcode */
 	uint8_t status;         /**< enum ibv_wc_status; others hold qpn, wqe_index, SEND only */
 	uint8_t flags;          /**< DVQ_WC_* */
 	uint8_t vendor_err;     /**< of an error */
+	uint16_t wqe_index;     /**< running index of a WQE; of an SRQ: its number */
 };
 
-/* What a CQE opcode means; by is_send and opcode. */
+/* The four bytes from opcode on, by the last byte of a CQE without its owner bit. */
 struct dvq_wc_kind {
 	uint8_t opcode;
+	uint8_t status;
 	uint8_t flags;
-	uint8_t byte_len;       /* when the CQE has none: 8 of an atomic operation */
-	uint8_t error;
+	uint8_t special;        /* not all is as in other CQEs: dvq_wc_special() */
 };
 
-extern const struct dvq_wc_kind dvq_wc_kinds[64];
+extern const struct dvq_wc_kind dvq_wc_kinds[128];
+
+/** Number of the QP that sent a datagram. */
+static inline uint32_t
+dvq_wc_src_qp(const struct dvq_wc *wc)
+{
+	return wc->remote & DVQ_CQE_QPN_MASK;
+}
+
+/** True when a datagram came with a GRH: its first 40 bytes in any case are room for it. */
+static inline bool
+dvq_wc_has_grh(const struct dvq_wc *wc)
+{
+	return (wc->remote & DVQ_CQE_GRH) != 0;
+}
 
 /** enum ibv_wc_status of DVQ_SYNDROME_*; IBV_WC_GENERAL_ERR of an unknown one. Source: libmlx4. */
 enum ibv_wc_status dvq_syndrome_wc_status(uint8_t syndrome);
@@ -82,36 +98,25 @@ dvq_cqe_is_inline(const struct dvq_cqe *cqe)
 		DVQ_CQE_INLINE_SCATTER;
 }
 
-/* The rest of an error. */
-void dvq_wc_error(const struct dvq_cqe *cqe, struct dvq_wc *wc);
+/* Errors, and atomic operations, whose CQE need not say how long they are. */
+void dvq_wc_special(const struct dvq_cqe *cqe, struct dvq_wc *wc);
 
 /** Decode a CQE. Source: libmlx4. */
 static inline void
 dvq_wc_read(const struct dvq_cqe *cqe, struct dvq_wc *wc)
 {
-	uint8_t how = cqe->owner_sr_opcode;
 	const struct dvq_wc_kind *kind =
-		&dvq_wc_kinds[(how & DVQ_CQE_OPCODE_MASK) | (how & DVQ_CQE_IS_SEND) >> 1];
-	uint32_t remote = be32toh(cqe->g_mlpath_rqpn);
+		&dvq_wc_kinds[cqe->owner_sr_opcode & (uint8_t)~DVQ_CQE_OWNER];
 
 	wc->qpn = be32toh(cqe->vlan_my_qpn) & DVQ_CQE_QPN_MASK;
 	wc->byte_len = be32toh(cqe->byte_cnt);
 	wc->imm_be = cqe->rss_hash;
-	wc->src_qp = remote & DVQ_CQE_QPN_MASK;
+	wc->remote = be32toh(cqe->g_mlpath_rqpn);
 	wc->wqe_index = be16toh(cqe->wqe_index);
-	wc->opcode = kind->opcode;
-	wc->status = IBV_WC_SUCCESS;
-	wc->vendor_err = 0;
-	if (__builtin_expect(kind->flags & DVQ_WC_SEND, 0)) {
-		wc->flags = kind->flags;
-		if (kind->byte_len != 0)
-			wc->byte_len = kind->byte_len;
-	} else {
-		wc->flags = kind->flags | (uint8_t)(remote >> 31 << 4) |
-			(uint8_t)((how & DVQ_CQE_INLINE_SCATTER) >> 2);
-	}
-	if (__builtin_expect(kind->error, 0))
-		dvq_wc_error(cqe, wc);
+	/* Opcode, status, flags and no vendor_err, which lie side by side. */
+	memcpy((uint8_t *)wc + offsetof(struct dvq_wc, opcode), kind, sizeof(*kind));
+	if (__builtin_expect(kind->special, 0))
+		dvq_wc_special(cqe, wc);
 }
 
 /**
@@ -121,15 +126,17 @@ dvq_wc_read(const struct dvq_cqe *cqe, struct dvq_wc *wc)
 static inline uint32_t
 dvq_cq_poll_batch(struct dvq_cq *cq, struct dvq_wc *wc, uint32_t max)
 {
-	uint32_t n = 0, ready, i;
-	const uint8_t *cqe;
+	size_t size = (size_t)1 << cq->cqe_shift;
+	const uint8_t *cqe, *end;
+	uint32_t n = 0, ready;
 
 	/* Twice at most: the CQEs before the end of the ring, then those from its start. */
 	while (n < max && (ready = dvq_cq_ready(cq, max - n)) != 0) {
 		cqe = (const uint8_t *)dvq_cq_entry(cq, cq->ci);
-		for (i = 0; i < ready; i++, cqe += (size_t)1 << cq->cqe_shift)
-			dvq_wc_read((const struct dvq_cqe *)cqe, &wc[n++]);
+		for (end = cqe + ready * size; cqe != end; cqe += size, wc++)
+			dvq_wc_read((const struct dvq_cqe *)cqe, wc);
 		cq->ci += ready;
+		n += ready;
 	}
 	if (n != 0)
 		dvq_cq_update_ci(cq);

@@ -209,7 +209,7 @@ expect_refusal(struct dvq_open_request *req, int err, const char *word)
 	assert_int_equal(sq.bb_cnt, 0x5a5a5a5a);
 	assert_int_equal(cq.cqe_cnt, 0x5a5a5a5a);
 	assert_int_equal(rq.wqe_cnt, 0x5a5a5a5a);
-	assert_int_equal(srq.wqe_cnt, 0x5a5a5a5a);
+	assert_int_equal(srq.mask, 0x5a5a5a5a);
 	assert_int_equal(sendq.cnt, 0x5a5a5a5a);
 }
 
@@ -384,15 +384,15 @@ test_srq(void **state)
 
 	(void)state;
 	assert_int_equal(dvq_open(&req), 0);
-	assert_int_equal(srq.wqe_cnt, 64);
-	assert_int_equal(srq.room, 63);
+	assert_int_equal(srq.mask, 63);
+	assert_int_equal(dvq_srq_room(&srq), 63);
 	assert_int_equal(srq.max_sge, 2);
 	assert_int_equal(srq.number, 7);
 	/* One of which some are posted: libmlx4's head moved on, and the record. */
 	lib.srq.head = 60;
 	records[4] = htobe32(60);
 	assert_int_equal(dvq_open(&req), 0);
-	assert_int_equal(srq.room, 3);
+	assert_int_equal(dvq_srq_room(&srq), 3);
 	assert_int_equal(srq.pi, 60);
 }
 

@@ -181,7 +181,7 @@ check_rq(const char *name)
 static void
 test_receive_wqe_before_record(void **state)
 {
-	const struct dvq_sge sge = { 0x1000, htobe32(0x1100), 2048 };
+	const struct dvq_sge sge = { 0x1000, 0x1100, 2048 };
 
 	(void)state;
 	q.rq = (struct dvq_rq){

@@ -8,12 +8,12 @@
 #include "sendq.h"
 
 #define RADDR UINT64_C(0x0102030405060708)
-#define RKEY htobe32(0xb1b2b3b4)
+#define RKEY 0xb1b2b3b4u
 #define REMOTE "01020304 05060708 b1b2b3b4 00000000"
 #define DATA "00000100 a1b2c3d4 11223344 55667788"
 
 static const struct dvq_sge sge = { .addr = UINT64_C(0x1122334455667788), .len = 0x100,
-	.lkey_be = 0 };
+	.lkey = 0 };
 static struct dvq_sge one;
 static struct sendq s;
 
@@ -23,7 +23,7 @@ setup(void **state)
 	(void)state;
 	sendq_init(&s, 7, 64);
 	one = sge;
-	one.lkey_be = htobe32(0xa1b2c3d4);
+	one.lkey = 0xa1b2c3d4;
 	return 0;
 }
 
@@ -97,7 +97,7 @@ test_read(void **state)
 static void
 test_cas(void **state)
 {
-	const struct dvq_atomic at = { .raddr = RADDR, .rkey_be = RKEY, .result = one };
+	const struct dvq_atomic at = { .raddr = RADDR, .rkey = RKEY, .result = one };
 
 	(void)state;
 	assert_int_equal(dvq_post_cas(&s.sq, &at, 0x5051, 0x6061, DVQ_CTRL_CQE), 0);
@@ -108,7 +108,7 @@ test_cas(void **state)
 static void
 test_faa(void **state)
 {
-	const struct dvq_atomic at = { .raddr = RADDR, .rkey_be = RKEY, .result = one };
+	const struct dvq_atomic at = { .raddr = RADDR, .rkey = RKEY, .result = one };
 
 	(void)state;
 	assert_int_equal(dvq_post_faa(&s.sq, &at, 7, 0), 0);
@@ -119,7 +119,7 @@ test_faa(void **state)
 static void
 test_masked_atomics(void **state)
 {
-	const struct dvq_atomic at = { .raddr = RADDR, .rkey_be = RKEY, .result = one };
+	const struct dvq_atomic at = { .raddr = RADDR, .rkey = RKEY, .result = one };
 
 	(void)state;
 	assert_int_equal(dvq_post_masked_cas(&s.sq, &at, 1, 2, 3, 4, 0), 0);
@@ -156,7 +156,7 @@ static void
 test_bind_mw(void **state)
 {
 	const struct dvq_bind bind = {
-		.addr = RADDR, .length = 0x1000, .lkey_be = one.lkey_be, .new_rkey_be = RKEY,
+		.addr = RADDR, .length = 0x1000, .lkey = one.lkey, .new_rkey = RKEY,
 		.access = DVQ_BIND_WRITE | DVQ_BIND_READ, .type = DVQ_BIND_TYPE_2,
 	};
 
@@ -249,7 +249,7 @@ test_lso(void **state)
 	assert_int_equal(dvq_send_lso(&send, hdr, sizeof(hdr), 1000), 0);
 	/* Not visible yet: the headers at the start of the second block. */
 	expect_dump(s.mem + 64, "ffffffff");
-	assert_int_equal(dvq_send_data(&send, one.addr, one.lkey_be, one.len), 0);
+	assert_int_equal(dvq_send_data(&send, one.addr, one.lkey, one.len), 0);
 	dvq_send_end(&send, DVQ_OP_LSO, DVQ_CTRL_SE, 0);
 	expect_dump(s.mem, "0000004e 00000007 00000002 00000000 03e80046 00 ..43.."
 		"2c ..25..");
@@ -310,7 +310,7 @@ test_too_long_for_blueflame(void **state)
 	(void)state;
 	assert_int_equal(dvq_send_begin(&send, &s.sq), 0);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(dvq_send_data(&send, one.addr, one.lkey_be, 8), 0);
+		assert_int_equal(dvq_send_data(&send, one.addr, one.lkey, 8), 0);
 	dvq_send_end_bf(&send, DVQ_OP_SEND, 0, 0, &bf);
 	expect_dump(s.mem, "0000000a 00000005");
 	assert_int_equal(s.doorbell, htobe32(0x024200));

@@ -44,7 +44,7 @@ post(uint32_t n)
 
 	memcpy(copy, sge, sizeof(copy));
 	for (i = 0; i < SEGS; i++)
-		copy[i].lkey_be = htobe32(0x00012300 + i);
+		copy[i].lkey = 0x00012300 + i;
 	dvq_rq_post(&q.rq, copy, n);
 }
 
@@ -137,6 +137,40 @@ test_reset(void **state)
 	assert_ptr_equal(dvq_rq_wqe(&q.rq, q.rq.pi), q.mem);
 }
 
+static void
+test_checked(void **state)
+{
+	struct dvq_sge many[SEGS + 1] = { { 0x1000, 7, 64 } };
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(dvq_post_recv(&q.rq, many, SEGS + 1), -EMSGSIZE);
+	for (i = 0; i < WQES; i++)
+		assert_int_equal(dvq_post_recv(&q.rq, many, i % SEGS + 1), 0);
+	assert_int_equal(dvq_post_recv(&q.rq, many, 1), -ENOMEM);
+	assert_int_equal(q.rq.pi, WQES);
+	assert_int_equal(dvq_rq_complete(&q.rq), 0);
+	assert_int_equal(dvq_post_recv(&q.rq, many, 0), 0);
+	expect_dump(q.mem, "00000000 00000100 00000000 00000000");
+}
+
+static void
+test_each(void **state)
+{
+	struct dvq_sge many[WQES];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < WQES; i++)
+		many[i] = (struct dvq_sge){ 0x1000, 7, 64 + i };
+	assert_int_equal(dvq_post_recv_each(&q.rq, many, 5), 5);
+	expect_dump(q.mem + 4 * 64, "00000044 00000007 00000000 00001000 00000000 00000100");
+	assert_int_equal(dvq_post_recv_each(&q.rq, many, 5), 3);
+	assert_int_equal(dvq_post_recv_each(&q.rq, many, 5), 0);
+	assert_int_equal(dvq_rq_room(&q.rq), 0);
+	expect_dump(q.mem + 5 * 64, "00000040 00000007");
+}
+
 int
 main(void)
 {
@@ -147,6 +181,8 @@ main(void)
 		cmocka_unit_test_setup(test_ring_wraps, setup),
 		cmocka_unit_test_setup(test_record_wraps_at_65536, setup),
 		cmocka_unit_test_setup(test_reset, setup),
+		cmocka_unit_test_setup(test_checked, setup),
+		cmocka_unit_test_setup(test_each, setup),
 	};
 
 	return cmocka_run_group_tests_name("dvq: receive queue", tests, NULL, NULL);

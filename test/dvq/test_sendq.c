@@ -4,7 +4,7 @@
 
 #include "sendq.h"
 
-#define LKEY htobe32(0xa1b2c3d4)
+#define LKEY 0xa1b2c3d4u
 
 static struct sendq s;
 

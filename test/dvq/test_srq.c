@@ -14,7 +14,7 @@ static struct {
 } s;
 
 static const struct dvq_sge buffer = { .addr = UINT64_C(0x1122334455667788),
-	.lkey_be = 0x11223344, .len = 0x800 };
+	.lkey = 0x44332211, .len = 0x800 };
 
 static int
 setup(void **state)
@@ -26,7 +26,7 @@ setup(void **state)
 	for (i = 0; i < CNT; i++)
 		*(uint16_t *)(void *)(s.mem + i * STRIDE + 2) = htobe16((i + 1) % CNT);
 	s.srq = (struct dvq_srq){
-		.buf = s.mem, .wqe_cnt = CNT, .head = 0, .tail = CNT - 1, .room = CNT - 1,
+		.buf = s.mem, .mask = CNT - 1, .head = 0, .tail = CNT - 1,
 		.db = &s.record, .stride_shift = 6, .max_sge = 3, .number = 4,
 	};
 	return 0;
@@ -76,7 +76,7 @@ test_too_long(void **state)
 	(void)state;
 	assert_int_equal(dvq_srq_post(&s.srq, four, 4), -EMSGSIZE);
 	assert_int_equal(s.srq.head, 0);
-	assert_int_equal(s.srq.room, CNT - 1);
+	assert_int_equal(dvq_srq_room(&s.srq), CNT - 1);
 	/* As many as fit have no end mark. */
 	assert_int_equal(dvq_srq_post(&s.srq, four, 3), 0);
 	expect_dump(s.mem + 48, "00000800 44332211");
@@ -125,11 +125,39 @@ test_any_order(void **state)
 			used[in_flight[pick]] = false;
 			in_flight[pick] = in_flight[--n];
 		}
-		assert_int_equal(s.srq.room, CNT - 1 - n);
+		assert_int_equal(dvq_srq_room(&s.srq), CNT - 1 - n);
 	}
 	dvq_srq_publish(&s.srq);
 	assert_true(posted > 65536);
 	assert_int_equal(s.record, htobe32(posted & 0xffff));
+}
+
+static void
+test_each(void **state)
+{
+	struct dvq_sge many[CNT];
+	uint16_t numbers[CNT];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < CNT; i++) {
+		many[i] = buffer;
+		many[i].len = 0x100 + i;
+	}
+	assert_int_equal(dvq_srq_post_each(&s.srq, many, numbers, 4), 4);
+	assert_int_equal(numbers[3], 3);
+	expect_dump(s.mem + 3 * STRIDE, "0000 0004 00000000 00000000 00000000"
+		"00000103 44332211 11223344 55667788"
+		"00000000 00000100 00000000 00000000");
+	assert_int_equal(dvq_srq_complete(&s.srq, 2), 0);
+	/* No more than there is room for, in the order of the list. */
+	assert_int_equal(dvq_srq_post_each(&s.srq, many, numbers, CNT), CNT - 4);
+	assert_int_equal(numbers[0], 4);
+	assert_int_equal(numbers[CNT - 5], CNT - 1);
+	assert_int_equal(dvq_srq_room(&s.srq), 0);
+	assert_int_equal(dvq_srq_post_each(&s.srq, many, numbers, 1), 0);
+	dvq_srq_publish(&s.srq);
+	assert_int_equal(s.record, htobe32(CNT));
 }
 
 int
@@ -141,6 +169,7 @@ main(void)
 		cmocka_unit_test_setup(test_too_long, setup),
 		cmocka_unit_test_setup(test_completion_of_what_cannot_be, setup),
 		cmocka_unit_test_setup(test_any_order, setup),
+		cmocka_unit_test_setup(test_each, setup),
 	};
 
 	return cmocka_run_group_tests_name("dvq: shared receive queues", tests, NULL, NULL);

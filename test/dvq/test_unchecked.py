@@ -26,9 +26,14 @@ int call(struct dvq_sendq *sq, const struct dvq_sge *sge)
 """
 SEGMENT = """
 	struct dvq_data_seg *seg = (struct dvq_data_seg *)(send.wqe + 16);
-	seg->lkey = sge->lkey_be;
-	seg->addr = htobe64(sge->addr);
-	seg->byte_count = htobe32(sge->len != 0 ? sge->len : DVQ_SEG_EMPTY);
+
+	if (__builtin_expect(sge->len == 0, 0)) {
+		seg->lkey = htobe32(sge->lkey);
+		seg->addr = htobe64(sge->addr);
+		seg->byte_count = htobe32(DVQ_SEG_EMPTY);
+	} else {
+		dvq_seg_from_sge(seg, sge);
+	}
 	send.size = 32;
 	dvq_send_end(&send, DVQ_OP_SEND, DVQ_CTRL_CQE, 0);
 """
@@ -67,9 +72,9 @@ def test_the_same_code(tmp_path, case, compiler):
     unchecked = instructions(tmp_path, compiler, POST % post, "-DDVQ_UNCHECKED")
     plain = instructions(tmp_path, compiler, BY_HAND % by_hand)
     checked = instructions(tmp_path, compiler, POST % post)
-    # One more at most: the compiler may choose its registers otherwise.
-    assert len(unchecked) <= len(plain) + 1, "\n".join(unchecked)
+    # A few more at most: the compiler may choose its registers otherwise.
+    assert len(unchecked) <= len(plain) + 3, "\n".join(unchecked)
     assert len(branches(unchecked)) == len(branches(plain)) < len(branches(checked))
-    assert len(checked) > len(unchecked)
+    assert len(unchecked) + 3 < len(checked)
     assert not any(enomem in line for line in unchecked)
     assert any(enomem in line for line in checked), "-ENOMEM is nowhere"

@@ -97,7 +97,8 @@ test_every_opcode(void **state)
 		assert_int_equal(wc.qpn, 0x242);
 		assert_int_equal(wc.wqe_index, 0x1234);
 		assert_int_equal(wc.imm_be, htobe32(0xcafe0001));
-		assert_int_equal(wc.src_qp, 0x777);
+		assert_int_equal(dvq_wc_src_qp(&wc), 0x777);
+		assert_false(dvq_wc_has_grh(&wc));
 		assert_int_equal(wc.vendor_err, 0);
 	}
 }
@@ -112,8 +113,9 @@ test_datagram(void **state)
 	assert_false(dvq_cqe_has_grh(cqe));
 	cqe->g_mlpath_rqpn = htobe32(0x80abcdef);
 	dvq_wc_read(cqe, &wc);
-	assert_int_equal(wc.flags, DVQ_WC_IMM | DVQ_WC_GRH);
-	assert_int_equal(wc.src_qp, 0xabcdef);
+	assert_int_equal(wc.flags, DVQ_WC_IMM);
+	assert_true(dvq_wc_has_grh(&wc));
+	assert_int_equal(dvq_wc_src_qp(&wc), 0xabcdef);
 	assert_true(dvq_cqe_has_grh(cqe));
 	assert_int_equal(dvq_cqe_src_qp(cqe), 0xabcdef);
 	assert_int_equal(dvq_cqe_imm_be(cqe), htobe32(0xcafe0001));

@@ -14,7 +14,8 @@ import time
 from . import build, testpmd
 
 OURS, STOCK, VERBS, FLOOR = "net_mlx4dv", "net_mlx4", "verbs", "floor"
-SUBJECTS = {VERBS: "verbs", FLOOR: "floor"}  # all others: a driver of DPDK, "ethdev"
+# All others: a driver of DPDK, "ethdev".
+SUBJECTS = {VERBS: "verbs", FLOOR: "floor", "libdvq": "libdvq", "libibverbs": "libibverbs"}
 BITWIDTHS = {64: (), 128: (), 256: ("avx2",), 512: ("avx512f", "avx512bw")}
 LONGEST = 1800
 

@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 from . import (machine, perf, perf_compare, perf_gate, perf_guide, perf_plot, perf_sweep,
-               perf_testpmd)
+               perf_testpmd, perf_verbs)
 from .console import ConsoleError
 from .perf import PerfError
 
@@ -129,6 +129,20 @@ def compare(arguments):
     return 0
 
 
+def verbs(arguments):
+    writable(arguments.json)
+    cases = arguments.case or list(perf_verbs.CASES)
+    known_cases(cases, perf_verbs.CASES)
+    rounds = arguments.rounds or (1 if arguments.quick else 3)
+    progress = perf.Progress(2 * rounds)
+    table = perf_verbs.compare(cases, rounds, how_long(arguments), progress)
+    progress.end()
+    print(perf_verbs.text(table.results()))
+    if arguments.json:
+        perf_compare.write_json(arguments.json, perf_compare.document(table, command_line()))
+    return 0
+
+
 def sweep(arguments):
     writable(arguments.json)
     names = arguments.name or list(perf_sweep.SWEEPS)
@@ -213,7 +227,8 @@ def another_build(arguments):
 def record(arguments):
     for case in arguments.case:
         perf.split_case(case)
-    known_cases(arguments.case, perf_compare.CASES)
+    known_cases([case for case in arguments.case if not perf_gate.of_library(case)],
+                perf_compare.CASES)
     before = perf_gate.load()["instructions"] if perf_gate.RECORD.exists() else {}
     for case, value in perf_gate.record(arguments.case).items():
         change = " (%+.1f %%)" % (100 * (value / before[case] - 1)) if case in before else ""
@@ -239,7 +254,8 @@ def check(_):
 
 def add_output(parser, plot="FILE"):
     parser.add_argument("--json", metavar="FILE", help="write the results, and of what machine")
-    parser.add_argument("--plot", metavar=plot, help="draw them, as SVG")
+    if plot:
+        parser.add_argument("--plot", metavar=plot, help="draw them, as SVG")
     parser.add_argument("--quick", action="store_true", help="few samples: under 30 s")
     parser.add_argument("--no-cycles", action="store_true",
                         help="count instructions only, which a busy machine does not change")
@@ -270,6 +286,13 @@ def parser_of():
     add_worker_options(many, "burst", "size", "ring")
     add_output(many)
     many.set_defaults(function=compare)
+
+    direct = commands.add_parser("verbs", help="libdvq and libibverbs, a reliable connection")
+    direct.add_argument("case", nargs="*", metavar="CASE", help="what to measure (all)")
+    direct.add_argument("--rounds", type=within(1, 100), metavar="N",
+                        help="times that each is started (3, with --quick 1)")
+    add_output(direct, None)
+    direct.set_defaults(function=verbs)
 
     grow = commands.add_parser("sweep", help="how the cost grows with one thing")
     grow.add_argument("name", nargs="*", metavar="NAME",

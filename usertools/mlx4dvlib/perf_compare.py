@@ -120,6 +120,14 @@ def notes(results):
                 yield "%s / %s: against its %s" % (case, driver, near)
 
 
+def laid_out(table):
+    """Lines of columns: the first word of each to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return ["  " + "  ".join(word.ljust(width) if i == 0 else word.rjust(width)
+                             for i, (word, width) in enumerate(zip(row, widths))).rstrip()
+            for row in table]
+
+
 def text(results):
     """All of it, for a terminal."""
     lines = []
@@ -127,13 +135,8 @@ def text(results):
                        ("cycles", "cycles (TSC) per packet, medians")):
         if not any(figure(one, what) is not None for one in results):
             continue
-        table = list(rows(results, what))
-        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines += ["", head + "; rx_empty and tx_empty: per call", ""]
-        for row in table:
-            lines.append("  " + "  ".join(
-                word.ljust(width) if i == 0 else word.rjust(width)
-                for i, (word, width) in enumerate(zip(row, widths))).rstrip())
+        lines += laid_out(list(rows(results, what)))
     told = list(notes(results))
     return "\n".join(lines + ([""] + ["  " + note for note in told] if told else []))
 

@@ -6,11 +6,13 @@ import json
 
 from . import build, machine
 from .perf import OURS, PerfError, measure, runs_here
+from .perf_verbs import CASES as LIBRARY_CASES, DVQ
 
 RECORD = build.TOP / "test" / "perf" / "instructions.json"
 TOLERANCE = 0.03
 CASES = ("rx", "rx_offload", "rx_vlan", "rx_scatter", "rx_empty", "tx", "tx_fast_free",
-         "tx_checksum", "tx_2seg", "tx_64pools", "tx_empty")
+         "tx_checksum", "tx_2seg", "tx_64pools", "tx_empty",
+         *("%s/%s" % (DVQ, case) for case in LIBRARY_CASES))
 OPTIONS = ["--no-cycles", "--counted", "1"]
 
 
@@ -46,13 +48,23 @@ def other_compiler(record):
     return "recorded with %s, this build is of %s" % (record["compiler"], mine)
 
 
+def of_library(case):
+    """The case of libdvq that is meant by its name in the record, or None."""
+    library, slash, name = case.partition("/")
+    return name if slash and library == DVQ and name in LIBRARY_CASES else None
+
+
 def count(cases):
-    """{case: instructions per packet} of this build."""
-    rows = measure(OURS, cases, OPTIONS)
-    for row in rows:
-        if "skipped" in row:
-            raise PerfError("%s: %s" % (row["case"], row["skipped"]))
-    return {row["case"]: row["instructions_per_packet"] for row in rows}
+    """{case: instructions per packet, of libdvq per operation} of this build."""
+    of_driver = [case for case in cases if not of_library(case)]
+    of_dvq = [of_library(case) for case in cases if of_library(case)]
+    found = {}
+    for driver, wanted, prefix in ((OURS, of_driver, ""), (DVQ, of_dvq, DVQ + "/")):
+        for row in measure(driver, wanted, OPTIONS) if wanted else ():
+            if "skipped" in row:
+                raise PerfError("%s: %s" % (row["case"], row["skipped"]))
+            found[prefix + row["case"]] = row["instructions_per_packet"]
+    return {case: found[case] for case in cases}
 
 
 def record(cases=(), path=RECORD):

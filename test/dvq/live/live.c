@@ -46,7 +46,7 @@ struct dvq_sge
 live_sge(const struct live *live, uint32_t offset, uint32_t len)
 {
 	return (struct dvq_sge){ .addr = (uintptr_t)live->mem + offset,
-		.lkey_be = htobe32(live->mr->lkey), .len = len };
+		.lkey = live->mr->lkey, .len = len };
 }
 
 void

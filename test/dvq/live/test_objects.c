@@ -76,7 +76,7 @@ test_every_combination(void **state)
 		assert_int_equal(qp_rq.wqe_cnt, (types & 1) != 0 ? 16 : 0);
 		assert_int_equal(cq.cqe_cnt, (types & 2) != 0 ? 32 : 0);
 		assert_int_equal(recv_cq.cqe_cnt, (types & 4) != 0 ? 64 : 0);
-		assert_int_equal(srq.wqe_cnt, (types & 8) != 0 ? 128 : 0);
+		assert_int_equal(srq.mask, (types & 8) != 0 ? 127 : 0);
 		assert_int_equal(rq.wqe_cnt, (types & 16) != 0 ? 8 : 0);
 	}
 	destroy_objects(&o);
@@ -182,7 +182,7 @@ test_srq_used_through_verbs_before(void **state)
 	for (i = 0; i < 5; i++)
 		assert_int_equal(ibv_post_srq_recv(ibv_srq, &wr, &bad), 0);
 	assert_int_equal(dvq_open(&req), 0);
-	assert_int_equal(srq.room, 26);
+	assert_int_equal(dvq_srq_room(&srq), 26);
 	assert_int_equal(srq.pi, 5);
 	assert_int_equal(srq.head, 5);
 	assert_int_equal(ibv_destroy_srq(ibv_srq), 0);

@@ -189,17 +189,17 @@ test_write(void **state)
 	struct pair *p = pair_of(live);
 	struct dvq_sge two[2] = { live_sge(live, HERE, 1000), live_sge(live, HERE + 1000, 2000) };
 	uint64_t raddr = (uintptr_t)live->mem + THERE;
-	uint32_t rkey_be = htobe32(live->mr->rkey);
+	uint32_t rkey = live->mr->rkey;
 	struct dvq_wc wc;
 
-	assert_int_equal(dvq_post_write(&p->a.sq, two, 2, raddr, rkey_be, DVQ_CTRL_CQE), 0);
+	assert_int_equal(dvq_post_write(&p->a.sq, two, 2, raddr, rkey, DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	expect(&p->a, IBV_WC_RDMA_WRITE);
 	expect_received(live, 3000);
 	live_expect_none(&p->b);
 	/* Immediate data take a receive WQE. */
 	post_recv(live, &p->b, 16);
-	assert_int_equal(dvq_post_write_imm(&p->a.sq, two, 2, raddr, rkey_be, htobe32(77),
+	assert_int_equal(dvq_post_write_imm(&p->a.sq, two, 2, raddr, rkey, htobe32(77),
 		DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	wc = expect(&p->b, IBV_WC_RECV_RDMA_WITH_IMM);
@@ -217,7 +217,7 @@ test_read(void **state)
 	struct dvq_sge sge = live_sge(live, THERE, 3000);
 
 	assert_int_equal(dvq_post_read(&p->a.sq, &sge, 1, (uintptr_t)live->mem + HERE,
-		htobe32(live->mr->rkey), DVQ_CTRL_CQE), 0);
+		live->mr->rkey, DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	assert_int_equal(expect(&p->a, IBV_WC_RDMA_READ).byte_len, 3000);
 	expect_received(live, 3000);
@@ -233,7 +233,7 @@ test_fence(void **state)
 
 	post_recv(live, &p->b, 1500);
 	assert_int_equal(dvq_post_read(&p->a.sq, &between, 1, (uintptr_t)live->mem + HERE,
-		htobe32(live->mr->rkey), 0), 0);
+		live->mr->rkey, 0), 0);
 	assert_int_equal(dvq_post_send(&p->a.sq, &between, 1, DVQ_CTRL_FENCE | DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	expect(&p->b, IBV_WC_RECV);
@@ -247,7 +247,7 @@ test_atomics(void **state)
 	struct live *live = *state;
 	struct pair *p = pair_of(live);
 	uint64_t *word = (void *)(live->mem + THERE), *old = (void *)(live->mem + 16384);
-	struct dvq_atomic at = { .raddr = (uintptr_t)word, .rkey_be = htobe32(live->mr->rkey),
+	struct dvq_atomic at = { .raddr = (uintptr_t)word, .rkey = live->mr->rkey,
 		.result = live_sge(live, 16384, 8) };
 
 	*word = 40;
@@ -314,7 +314,7 @@ bind_window(struct live *live, struct pair *p)
 	mw->rkey = ibv_inc_rkey(mw->rkey);
 	bind = (struct dvq_bind){
 		.addr = (uintptr_t)live->mem + THERE, .length = 64,
-		.lkey_be = htobe32(live->mr->lkey), .new_rkey_be = htobe32(mw->rkey),
+		.lkey = live->mr->lkey, .new_rkey = mw->rkey,
 		.access = DVQ_BIND_WRITE | DVQ_BIND_READ, .type = DVQ_BIND_TYPE_2,
 	};
 	assert_int_equal(dvq_post_bind_mw(&p->b.sq, &bind, DVQ_CTRL_CQE), 0);
@@ -330,7 +330,7 @@ write_to(struct live *live, struct pair *p, uint32_t rkey)
 	struct dvq_wc wc;
 
 	assert_int_equal(dvq_post_write(&p->a.sq, &sge, 1, (uintptr_t)live->mem + THERE,
-		htobe32(rkey), DVQ_CTRL_CQE), 0);
+		rkey, DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	wc = live_wait(&p->a);
 	assert_int_equal(dvq_sendq_complete(&p->a.sq, wc.wqe_index), 1);
@@ -346,7 +346,7 @@ test_bind_and_invalidate_here(void **state)
 
 	assert_int_equal(write_to(live, p, mw->rkey), IBV_WC_SUCCESS);
 	expect_received(live, 64);
-	assert_int_equal(dvq_post_local_inval(&p->b.sq, htobe32(mw->rkey), DVQ_CTRL_CQE), 0);
+	assert_int_equal(dvq_post_local_inval(&p->b.sq, mw->rkey, DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->b.sq);
 	expect(&p->b, IBV_WC_LOCAL_INV);
 	assert_int_equal(write_to(live, p, mw->rkey), IBV_WC_REM_ACCESS_ERR);
@@ -363,7 +363,7 @@ test_invalidated_by_the_peer(void **state)
 	struct dvq_wc wc;
 
 	post_recv(live, &p->b, 64);
-	assert_int_equal(dvq_post_send_inval(&p->a.sq, &sge, 1, htobe32(mw->rkey),
+	assert_int_equal(dvq_post_send_inval(&p->a.sq, &sge, 1, mw->rkey,
 		DVQ_CTRL_CQE), 0);
 	dvq_sendq_ring(&p->a.sq);
 	wc = expect(&p->b, IBV_WC_RECV);
@@ -386,7 +386,7 @@ test_error_and_flush(void **state)
 	struct dvq_wc wc;
 
 	assert_int_equal(dvq_post_write(&p->a.sq, &sge, 1, (uintptr_t)live->mem + THERE,
-		htobe32(0xdead00), 0), 0);
+		0xdead00, 0), 0);
 	assert_int_equal(dvq_post_send(&p->a.sq, &sge, 1, 0), 0);
 	dvq_sendq_ring(&p->a.sq);
 	wc = live_wait(&p->a);
