@@ -2,23 +2,22 @@
 
 /* Raw Ethernet without DPDK: numbered frames out of one port, checked at another. */
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <common.h>
 #include <dvq.h>
-#include <infiniband/verbs.h>
 
 #define RING 512          /* frames in flight, and buffers, of an end */
 #define BURST 32          /* frames per doorbell */
 #define SLOT 2048u        /* bytes of a buffer */
 #define PATIENCE 5.0      /* seconds in which something has to move */
 #define FIRST_FRAME 30.0  /* seconds that a lone sink waits for a sender */
+
+const char program[] = "dvq_raw";
 
 static const uint8_t addresses[14] = {
 	0x02, 0, 0, 0, 0, 0x02, /* to */
@@ -36,9 +35,7 @@ static struct {
 /* A sender or a sink. Port 0: not wanted. */
 struct end {
 	uint8_t port;
-	uint8_t *buf;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
+	struct memory memory;
 	struct ibv_cq *ibv_cq;
 	struct ibv_qp *qp;
 	struct ibv_wq *wq;                /* wq, table, flow, rq: a sink's */
@@ -51,36 +48,6 @@ struct end {
 	uint64_t count;                   /* frames sent or received */
 };
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void
-die(int status, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	fputs("dvq_raw: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-	exit(status);
-}
-
-static void
-must0(int err, const char *call)
-{
-	if (err != 0)
-		die(1, "%s failed: %s%s", call, strerror(err),
-		    err == EPERM ? "; give the program CAP_NET_RAW" : "");
-}
-
-static void *
-must(void *object, const char *call)
-{
-	if (object == NULL)
-		must0(errno != 0 ? errno : ENOMEM, call);
-	return object;
-}
-
 /* ---- verbs: create the queues, open them, destroy them ---- */
 
 static void
@@ -92,10 +59,7 @@ create_common(struct end *end, struct ibv_context *ctx)
 	if (attr.link_layer != IBV_LINK_LAYER_ETHERNET || attr.state != IBV_PORT_ACTIVE)
 		die(1, "port %u is %s: raw packets take an Ethernet port with a link", end->port,
 		    attr.state != IBV_PORT_ACTIVE ? "down" : "not in Ethernet mode");
-	end->buf = must(aligned_alloc(4096, RING * SLOT), "aligned_alloc");
-	end->pd = must(ibv_alloc_pd(ctx), "ibv_alloc_pd");
-	end->mr = must(ibv_reg_mr(end->pd, end->buf, RING * SLOT, IBV_ACCESS_LOCAL_WRITE),
-		       "ibv_reg_mr");
+	memory_open(&end->memory, ctx, RING * SLOT);
 	end->ibv_cq = must(ibv_create_cq(ctx, RING, NULL, NULL, 0), "ibv_create_cq");
 }
 
@@ -121,7 +85,7 @@ open_sender(struct end *end, struct ibv_context *ctx)
 
 	create_common(end, ctx);
 	attr.send_cq = attr.recv_cq = end->ibv_cq;
-	end->qp = must(ibv_create_qp(end->pd, &attr), "ibv_create_qp");
+	end->qp = must(ibv_create_qp(end->memory.pd, &attr), "ibv_create_qp");
 	to_state(end, IBV_QPS_INIT);
 	to_state(end, IBV_QPS_RTR);
 	to_state(end, IBV_QPS_RTS);
@@ -139,13 +103,13 @@ create_wq(struct end *end, struct ibv_context *ctx)
 	static uint8_t key[40];
 	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
 	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = RING, .max_sge = 1,
-		.pd = end->pd, .cq = end->ibv_cq };
+		.pd = end->memory.pd, .cq = end->ibv_cq };
 	struct ibv_rwq_ind_table_init_attr table = { .log_ind_tbl_size = 0, .ind_tbl = &end->wq };
 	struct ibv_qp_init_attr_ex qp = {
 		.qp_type = IBV_QPT_RAW_PACKET,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
 			IBV_QP_INIT_ATTR_RX_HASH,
-		.pd = end->pd,
+		.pd = end->memory.pd,
 		.rx_hash_conf = {
 			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
@@ -165,8 +129,8 @@ create_wq(struct end *end, struct ibv_context *ctx)
 static void
 post_buffer(struct end *end)
 {
-	struct dvq_sge sge = { .addr = (uintptr_t)(end->buf + end->rq.pi % RING * SLOT),
-		.lkey = end->mr->lkey, .len = SLOT };
+	struct dvq_sge sge = { .addr = (uintptr_t)(end->memory.bytes + end->rq.pi % RING * SLOT),
+		.lkey = end->memory.mr->lkey, .len = SLOT };
 
 	dvq_rq_post(&end->rq, &sge, 1);
 }
@@ -213,9 +177,7 @@ close_end(struct end *end)
 		must0(ibv_destroy_wq(end->wq), "ibv_destroy_wq");
 	}
 	must0(ibv_destroy_cq(end->ibv_cq), "ibv_destroy_cq");
-	must0(ibv_dereg_mr(end->mr), "ibv_dereg_mr");
-	must0(ibv_dealloc_pd(end->pd), "ibv_dealloc_pd");
-	free(end->buf);
+	memory_close(&end->memory);
 }
 
 /* ---- the data path: no verbs from here on ---- */
@@ -292,14 +254,14 @@ send_burst(struct end *end, uint64_t limit)
 {
 	uint64_t left = limit - end->next;
 	uint32_t n = left < BURST ? (uint32_t)left : BURST, i;
-	uint32_t lkey_be = htobe32(end->mr->lkey);
+	uint32_t lkey_be = htobe32(end->memory.mr->lkey);
 	struct dvq_sq *sq = &end->sq;
 	uint8_t *frame;
 
 	if (n == 0 || dvq_sq_room(sq) < n || RING - (sq->pi - sq->ci) < n)
 		return 0;
 	for (i = 1; i <= n; i++) {
-		frame = end->buf + sq->pi % RING * SLOT; /* a frame takes one block */
+		frame = end->memory.bytes + sq->pi % RING * SLOT; /* a frame takes one block */
 		make_frame(frame, end->next++);
 		dvq_seg_set(dvq_sq_block_segs(sq), (uintptr_t)frame, lkey_be, opt.size);
 		dvq_sq_post_block(sq, 1, DVQ_OP_SEND, 0, i == n ? DVQ_CTRL_CQE : 0, NULL);
@@ -316,7 +278,7 @@ receive_burst(struct end *end)
 
 	for (n = 0; n < BURST && (cqe = next_cqe(end)) != NULL; n++) {
 		/* WQEs complete in order: the frame is in the oldest buffer. */
-		check_frame(end, end->buf + end->rq.ci % RING * SLOT, dvq_cqe_byte_cnt(cqe));
+		check_frame(end, end->memory.bytes + end->rq.ci % RING * SLOT, dvq_cqe_byte_cnt(cqe));
 		end->rq.ci++;
 		post_buffer(end);
 	}
@@ -325,15 +287,6 @@ receive_burst(struct end *end)
 		dvq_cq_update_ci(&end->cq);
 	}
 	return n;
-}
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Until all is done or nothing moves any more; returns the seconds that it took. */
@@ -366,19 +319,6 @@ run(struct end *sender, struct end *sink)
 }
 
 /* ---- start and end ---- */
-
-static uint64_t
-number(char option, const char *text, uint64_t min, uint64_t max)
-{
-	uint64_t value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < min || value > max)
-		die(2, "-%c '%s': want a number, %" PRIu64 " to %" PRIu64, option, text, min, max);
-	return value;
-}
 
 static void
 parse(int argc, char **argv, struct end *sender, struct end *sink)
@@ -418,28 +358,6 @@ parse(int argc, char **argv, struct end *sender, struct end *sink)
 	}
 }
 
-static struct ibv_context *
-open_device(uint8_t port)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL), **device = list;
-	struct ibv_device_attr attr;
-	struct ibv_context *ctx;
-
-	if (list == NULL || *list == NULL)
-		die(1, "no verbs device: load mlx4_ib, or run this under 'vmlx4 exec'");
-	while (opt.device != NULL && *device != NULL &&
-	       strcmp(ibv_get_device_name(*device), opt.device) != 0)
-		device++;
-	if (*device == NULL)
-		die(2, "-d %s: no such device; ibv_devices lists them", opt.device);
-	ctx = must(ibv_open_device(*device), "ibv_open_device");
-	ibv_free_device_list(list);
-	must0(ibv_query_device(ctx, &attr), "ibv_query_device");
-	if (port > attr.phys_port_cnt)
-		die(2, "port %u: %s has one port", port, ibv_get_device_name(ctx->device));
-	return ctx;
-}
-
 /* Whether all packets of this end came through. */
 static int
 report(const struct end *end, const char *what, double seconds)
@@ -459,7 +377,7 @@ main(int argc, char **argv)
 	int good = 1;
 
 	parse(argc, argv, &sender, &sink);
-	ctx = open_device(sink.port > sender.port ? sink.port : sender.port);
+	ctx = open_device(opt.device, sink.port > sender.port ? sink.port : sender.port);
 	if (sink.port != 0)
 		open_sink(&sink, ctx);
 	if (sender.port != 0)

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Many connections that share one receive queue: buffers for all, used by who needs them. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <common.h>
+#include <dvq.h>
+
+#define BUFFERS 255u      /* of the SRQ, for all connections together */
+#define SLOT 256u         /* bytes of one */
+#define BATCH 16u
+#define QPS_MAX 64u
+#define PATIENCE 10.0     /* seconds in which something has to come */
+
+const char program[] = "dvq_srq";
+
+static struct {
+	const char *device;
+	uint64_t messages;
+	uint32_t qps;
+} opt = { .messages = 100000, .qps = 16 };
+
+struct message {
+	uint32_t from;
+	uint32_t number;          /* counts up for each connection */
+};
+
+/* A connection: both ends are ours. The receiving one has no queue of its own. */
+struct connection {
+	struct ibv_qp *sender, *receiver;
+	struct dvq_sendq sq;
+	uint32_t sent, received;
+};
+
+static struct {
+	struct ibv_context *ctx;
+	struct memory memory;     /* a slot for each WQE of the SRQ, by its number */
+	struct ibv_srq *ibv_srq;
+	struct ibv_cq *send_cq, *recv_cq;
+	struct dvq_srq srq;
+	struct dvq_cq sends, receives;
+	struct connection connections[QPS_MAX];
+	uint64_t received;
+} all;
+
+/* ---- verbs: create the queues, open them, destroy them ---- */
+
+static void
+open_shared(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = BUFFERS, .max_sge = 1 } };
+	char error[256];
+	struct dvq_open_request req = { .srq = &all.srq, .cq = &all.sends,
+		.recv_cq = &all.receives, .error = error, .error_size = sizeof(error) };
+
+	memory_open(&all.memory, all.ctx, (BUFFERS + 1) * SLOT);
+	all.ibv_srq = must(ibv_create_srq(all.memory.pd, &attr), "ibv_create_srq");
+	all.send_cq = must(ibv_create_cq(all.ctx, 2 * BUFFERS, NULL, NULL, 0), "ibv_create_cq");
+	all.recv_cq = must(ibv_create_cq(all.ctx, 2 * BUFFERS, NULL, NULL, 0), "ibv_create_cq");
+	req.ibv_srq = all.ibv_srq;
+	req.ibv_cq = all.send_cq;
+	req.ibv_recv_cq = all.recv_cq;
+	if (dvq_open(&req) != 0)
+		die(1, "%s", error);
+}
+
+static struct ibv_qp *
+create_qp(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .srq = all.ibv_srq,
+		.send_cq = all.send_cq, .recv_cq = all.recv_cq,
+		.cap = { .max_send_wr = BATCH, .max_send_sge = 1, .max_inline_data = 32 },
+	};
+
+	return must(ibv_create_qp(all.memory.pd, &attr), "ibv_create_qp");
+}
+
+static void
+open_connection(struct connection *c)
+{
+	struct address sender, receiver;
+	char error[256];
+	struct dvq_open_request req = { .sendq = &c->sq, .error = error,
+		.error_size = sizeof(error) };
+
+	c->sender = create_qp();
+	c->receiver = create_qp();
+	req.qp = c->sender;
+	if (dvq_open(&req) != 0)
+		die(1, "%s", error);
+	sender = address_of(c->sender, 1);
+	receiver = address_of(c->receiver, 1);
+	connect_rc(c->sender, 1, &receiver);
+	connect_rc(c->receiver, 1, &sender);
+}
+
+static void
+close_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < opt.qps; i++) {
+		must0(ibv_destroy_qp(all.connections[i].sender), "ibv_destroy_qp");
+		must0(ibv_destroy_qp(all.connections[i].receiver), "ibv_destroy_qp");
+	}
+	must0(ibv_destroy_cq(all.send_cq), "ibv_destroy_cq");
+	must0(ibv_destroy_cq(all.recv_cq), "ibv_destroy_cq");
+	must0(ibv_destroy_srq(all.ibv_srq), "ibv_destroy_srq");
+	memory_close(&all.memory);
+	must0(ibv_close_device(all.ctx), "ibv_close_device");
+}
+
+/* ---- the data path: no verbs from here on ---- */
+
+/* The buffer of a WQE is the slot of its number, which is known before it is posted. */
+static uint32_t
+post_buffers(uint32_t max)
+{
+	uint32_t n;
+
+	for (n = 0; n < max && dvq_srq_room(&all.srq) != 0; n++) {
+		struct dvq_sge sge = {
+			.addr = (uintptr_t)all.memory.bytes + all.srq.head * SLOT,
+			.lkey = all.memory.mr->lkey, .len = SLOT,
+		};
+
+		dvq_srq_post(&all.srq, &sge, 1);
+	}
+	if (n != 0)
+		dvq_srq_publish(&all.srq);
+	return n;
+}
+
+/* The sender of a connection, by the number of its QP in a completion. */
+static struct connection *
+connection_of(uint32_t qpn)
+{
+	uint32_t i;
+
+	for (i = 0; i < opt.qps; i++)
+		if (all.connections[i].sender->qp_num == qpn)
+			return &all.connections[i];
+	die(1, "a completion of QP 0x%06x, which is none of ours", qpn);
+}
+
+static void
+check(const struct dvq_wc *wc)
+{
+	if (wc->status != IBV_WC_SUCCESS)
+		die(1, "QP 0x%06x: %s (vendor 0x%02x)", wc->qpn, ibv_wc_status_str(wc->status),
+		    wc->vendor_err);
+}
+
+static int
+reap_sends(void)
+{
+	struct dvq_wc wc[BATCH];
+	uint32_t n = dvq_cq_poll_batch(&all.sends, wc, BATCH), i;
+
+	for (i = 0; i < n; i++) {
+		check(&wc[i]);
+		dvq_sendq_complete(&connection_of(wc[i].qpn)->sq, wc[i].wqe_index);
+	}
+	return (int)n;
+}
+
+/* Messages that fit into the WQE need no buffer of their own. */
+static int
+send_some(uint64_t limit)
+{
+	int n = 0;
+	uint32_t i;
+
+	for (i = 0; i < opt.qps; i++) {
+		struct connection *c = &all.connections[i];
+		struct message message = { .from = i, .number = c->sent };
+
+		if ((uint64_t)c->sent * opt.qps + i >= limit ||
+		    dvq_post_send_inline(&c->sq, &message, sizeof(message), DVQ_CTRL_CQE) != 0)
+			continue;
+		dvq_sendq_ring(&c->sq);
+		c->sent++;
+		n++;
+	}
+	return n;
+}
+
+/* WQEs come back in whatever order the connections have used them. */
+static int
+receive_some(void)
+{
+	struct dvq_wc wc[BATCH];
+	struct message message;
+	uint32_t n = dvq_cq_poll_batch(&all.receives, wc, BATCH), i;
+
+	for (i = 0; i < n; i++) {
+		check(&wc[i]);
+		memcpy(&message, all.memory.bytes + wc[i].wqe_index * SLOT, sizeof(message));
+		if (wc[i].byte_len != sizeof(message) || message.from >= opt.qps ||
+		    message.number != all.connections[message.from].received++)
+			die(1, "message %u of connection %u came out of order", message.number,
+			    message.from);
+		if (dvq_srq_complete(&all.srq, wc[i].wqe_index) != 0)
+			die(1, "a completion of WQE %u, which the SRQ has not", wc[i].wqe_index);
+	}
+	all.received += n;
+	post_buffers(n);
+	return (int)n;
+}
+
+static void
+run(void)
+{
+	double start = now(), last = start;
+
+	post_buffers(BUFFERS);
+	while (all.received < opt.messages) {
+		if (reap_sends() + send_some(opt.messages) + receive_some() != 0)
+			last = now();
+		else if (now() - last > PATIENCE)
+			die(1, "%" PRIu64 " of %" PRIu64 " messages came", all.received,
+			    opt.messages);
+	}
+	printf("%" PRIu64 " messages over %u connections, %u buffers, %.0f a second\n",
+	       all.received, opt.qps, BUFFERS, (double)all.received / (last - start));
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char usage[] = "usage: dvq_srq [-d mlx4_0] [-n messages] [-q connections]";
+	uint32_t i;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt(argc, argv, "+:d:n:q:")) != -1) {
+		if (c == 'd')
+			opt.device = optarg;
+		else if (c == 'n')
+			opt.messages = number('n', optarg, 1, UINT32_MAX);
+		else if (c == 'q')
+			opt.qps = (uint32_t)number('q', optarg, 1, QPS_MAX);
+		else
+			die(2, "-%c %s; %s", optopt, c == ':' ? "lacks its value" : "is unknown",
+			    usage);
+	}
+	if (optind != argc)
+		die(2, "'%s' is one argument too many; %s", argv[optind], usage);
+	all.ctx = open_device(opt.device, 1);
+	open_shared();
+	for (i = 0; i < opt.qps; i++)
+		open_connection(&all.connections[i]);
+	run();
+	close_all();
+	return 0;
+}
