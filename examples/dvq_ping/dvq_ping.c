@@ -103,27 +103,36 @@ check_message(const struct side *side, uint32_t length, uint64_t round)
 		    length, i);
 }
 
-/* Take completions until the message is here; those of sends give their WQEs back. */
+static void
+take(struct side *side, const struct dvq_wc *wc, uint64_t round)
+{
+	if (wc->status != IBV_WC_SUCCESS)
+		die(1, "%s (vendor 0x%02x)", ibv_wc_status_str(wc->status), wc->vendor_err);
+	if ((wc->flags & DVQ_WC_SEND) != 0) {
+		dvq_sendq_complete(&side->sq, wc->wqe_index);
+		return;
+	}
+	dvq_rq_complete(&side->rq);
+	check_message(side, wc->byte_len, round);
+	post_receive(side);
+}
+
+/*
+ * Until the message is here, and what was sent before has completed: its buffer is the
+ * adapter's until then, and an answer may well be faster than the acknowledgement.
+ */
 static void
 wait_for_message(struct side *side, uint64_t round)
 {
 	double patience = now() + PATIENCE;
+	uint32_t received = side->rq.ci;
 	struct dvq_wc wc;
 
-	for (;;) {
-		if (dvq_cq_poll_batch(&side->cq, &wc, 1) == 0) {
-			if (now() > patience)
-				die(1, "no answer to message %llu", (unsigned long long)round);
-		} else if (wc.status != IBV_WC_SUCCESS) {
-			die(1, "%s (vendor 0x%02x)", ibv_wc_status_str(wc.status), wc.vendor_err);
-		} else if ((wc.flags & DVQ_WC_SEND) != 0) {
-			dvq_sendq_complete(&side->sq, wc.wqe_index);
-		} else {
-			dvq_rq_complete(&side->rq);
-			check_message(side, wc.byte_len, round);
-			post_receive(side);
-			return;
-		}
+	while (side->rq.ci == received || side->sq.ci != side->sq.pi) {
+		if (dvq_cq_poll_batch(&side->cq, &wc, 1) != 0)
+			take(side, &wc, round);
+		else if (now() > patience)
+			die(1, "no answer to message %llu", (unsigned long long)round);
 	}
 }
 

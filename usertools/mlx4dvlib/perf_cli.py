@@ -204,7 +204,7 @@ def engine(arguments):
 
 
 def guide(arguments):
-    """Renew it from files of --json: of compare, and of testpmd."""
+    """Renew it from files of --json: of compare, verbs and testpmd."""
     perf_guide.renew(arguments.file, arguments.json)
     return 0
 
@@ -321,7 +321,7 @@ def parser_of():
 
     text = commands.add_parser("guide", help="renew the figures of a guide")
     text.add_argument("file", metavar="RST", help="whose generated part is replaced")
-    text.add_argument("json", nargs="+", metavar="JSON", help="of compare or testpmd")
+    text.add_argument("json", nargs="+", metavar="JSON", help="of compare, verbs or testpmd")
     text.set_defaults(function=guide)
 
     keep = commands.add_parser("record", help="set the instructions that 'check' allows")

@@ -5,7 +5,7 @@ import json
 import pathlib
 import re
 
-from . import perf_compare
+from . import perf_compare, perf_verbs
 from .perf import PerfError
 
 BEGIN, END = ".. GENERATED: mlx4dv-perf guide", ".. END OF GENERATED"
@@ -18,7 +18,7 @@ def load(path):
     except OSError as error:
         raise PerfError("%s: %s" % (path, error.strerror)) from None
     except (ValueError, KeyError, TypeError):
-        raise PerfError("%s: not what --json of compare or testpmd writes" % path) from None
+        raise PerfError("%s: not what --json of compare, verbs or testpmd writes" % path) from None
 
 
 def table(rows):
@@ -64,12 +64,27 @@ def of_testpmd(machine, results):
             "together):", "", *table(rows)]
 
 
+def of_verbs(machine, results):
+    lines = of_machine(machine)
+    for what, head in perf_verbs.HEADS:
+        if any(perf_compare.figure(one, what) is not None for one in results):
+            lines += [head.capitalize().replace("(tsc)", "(TSC)") + ":", "",
+                      *table(list(perf_verbs.rows(results, what)))]
+    return lines
+
+
+def kind_of(results):
+    """What makes text of them."""
+    if any("mpps" in one for one in results):
+        return of_testpmd
+    return of_verbs if any(one["driver"] == perf_verbs.DVQ for one in results) else of_compare
+
+
 def generated(paths):
     lines = []
     for path in paths:
         machine, results = load(path)
-        ours = of_testpmd if any("mpps" in one for one in results) else of_compare
-        lines += ours(machine, results)
+        lines += kind_of(results)(machine, results)
     return lines
 
 

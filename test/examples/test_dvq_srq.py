@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""examples/dvq_srq: every message of every connection, in its order, from one SRQ."""
+
+import re
+
+import pytest
+
+from harness.adapter import run_bounded
+from mlx4dvlib import build
+
+PROGRAM = build.build_dir() / "examples" / "dvq_srq" / "dvq_srq"
+
+
+@pytest.mark.parametrize("messages, connections", [(1, 1), (999, 1), (5000, 7), (20000, 64)])
+def test_all_messages(vmlx4, messages, connections):
+    done = vmlx4(PROGRAM, "-n", messages, "-q", connections).ok()
+    assert re.fullmatch(r"%d messages over %d connections, 255 buffers, \d+ a second\n" % (
+        messages, connections), done.stdout), str(done)
+    assert done.counters["violations"] == 0
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    ("-q 0", "-q '0': want a number, 1 to 64"),
+    ("-q 65", "-q '65': want a number, 1 to 64"),
+    ("-n 0", "-n '0': want a number, 1 to "),
+    ("-q", "-q lacks its value; usage: "),
+    ("-x", "-x is unknown; usage: "),
+    ("5", "'5' is one argument too many; usage: "),
+])
+def test_wrong_options(arguments, complaint):
+    """Before any device is looked for."""
+    status, stdout, stderr = run_bounded([PROGRAM, *arguments.split()])
+    assert (status, stdout) == (2, ""), stderr
+    assert stderr.startswith("dvq_srq: " + complaint)
+    assert stderr.count("\n") == 1, stderr
+
+
+def test_no_such_device(vmlx4):
+    done = vmlx4(PROGRAM, "-d", "mlx4_9")
+    assert done.status == 2, str(done)
+    assert done.stderr == "dvq_srq: -d mlx4_9: no such device; ibv_devices lists them\n", str(done)
