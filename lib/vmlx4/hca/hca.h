@@ -593,7 +593,8 @@ void vmlx4_async_event(struct vmlx4_adapter *adapter, struct vmlx4_context *ctx,
 void vmlx4_qp_event(struct vmlx4_qp *qp, unsigned int type);
 /* A completion event of a CQ to its channel. */
 void vmlx4_comp_event(struct vmlx4_cq *cq);
-/* Recompute the port's state; tell the contexts when it changed. */
+/* Recompute the port's state, and its GIDs; the contexts hear of what changed. */
 void vmlx4_port_update(struct vmlx4_port *port);
+void vmlx4_gids_changed(struct vmlx4_port *port);
 
 #endif /* VMLX4_HCA_H_ */

@@ -97,6 +97,17 @@ vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, const uin
 	return true;
 }
 
+void
+vmlx4_gid_text(const uint8_t gid[16], char text[40])
+{
+	unsigned int i;
+	size_t used = 0;
+
+	for (i = 0; i < 16; i += 2)
+		used += snprintf(text + used, 40 - used, "%s%02x%02x", i == 0 ? "" : ":",
+			gid[i], gid[i + 1]);
+}
+
 bool
 vmlx4_gid_is_ipv4(const uint8_t gid[16])
 {

@@ -94,22 +94,50 @@ vmlx4_netdev_indextoname(const struct vmlx4_adapter *adapter, unsigned int index
 	return name;
 }
 
+/* A file below the folder of the PCI device. */
 static void
-write_file(const struct vmlx4_port *port, const char *leaf, const char *text)
+write_device_file(const struct vmlx4_port *port, const char *name, const char *text)
 {
 	const struct vmlx4_options *options = &port->adapter->options;
 	char path[PATH_MAX + 128];
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/bus/pci/devices/%s/net/%s/%s", options->sysfs,
-		options->pci_address, port->netdev.name, leaf);
+	snprintf(path, sizeof(path), "%s/bus/pci/devices/%s/%s", options->sysfs,
+		options->pci_address, name);
 	/* "r+": the tree may be gone or another's; then there is nothing to keep up. */
 	out = fopen(path, "r+e");
 	if (out == NULL)
 		return;
 	/* Padded, as the file is not cut: readers stop at the newline. */
-	fprintf(out, "%s\n%*s", text, 20 - (int)strlen(text), "");
+	fprintf(out, "%s\n%*s", text, strlen(text) < 20 ? 20 - (int)strlen(text) : 0, "");
 	fclose(out);
+}
+
+static void
+write_file(const struct vmlx4_port *port, const char *leaf, const char *text)
+{
+	char name[64 + IFNAMSIZ];
+
+	snprintf(name, sizeof(name), "net/%s/%s", port->netdev.name, leaf);
+	write_device_file(port, name, text);
+}
+
+void
+vmlx4_gids_sysfs_update(const struct vmlx4_port *port)
+{
+	char name[64], text[40];
+	enum vmlx4_roce roce;
+	uint8_t gid[16];
+	unsigned int i;
+
+	if (port->adapter->options.sysfs[0] == '\0')
+		return;
+	for (i = 0; vmlx4_gid_get(port, i, gid, &roce); i++) {
+		snprintf(name, sizeof(name), "infiniband/" VMLX4_IBDEV "/ports/%u/gids/%u",
+			port->number, i);
+		vmlx4_gid_text(gid, text);
+		write_device_file(port, name, text);
+	}
 }
 
 void
@@ -143,6 +171,7 @@ set_address(struct vmlx4_port *port, const struct sockaddr *address)
 	memcpy(port->netdev.mac, mac, sizeof(port->netdev.mac));
 	port->steering.flow = NULL; /* what it remembers of the MAC table */
 	vmlx4_netdev_sysfs_update(port);
+	vmlx4_gids_changed(port); /* the link-local address follows from it */
 	return 0;
 }
 

@@ -37,6 +37,8 @@ bool vmlx4_port_gid(const struct vmlx4_options *options, unsigned int port, cons
 	unsigned int index, uint8_t gid[16], enum vmlx4_roce *roce);
 /* An IPv4 address stands behind ten zeroes and ffff. */
 bool vmlx4_gid_is_ipv4(const uint8_t gid[16]);
+/* As sysfs has it. */
+void vmlx4_gid_text(const uint8_t gid[16], char text[40]);
 void vmlx4_ifname(unsigned int port, char name[IFNAMSIZ]);
 unsigned int vmlx4_ifindex(unsigned int port);
 
@@ -91,8 +93,9 @@ unsigned int vmlx4_netdev_nametoindex(const struct vmlx4_adapter *adapter, const
 char *vmlx4_netdev_indextoname(const struct vmlx4_adapter *adapter, unsigned int index,
 	char name[IFNAMSIZ]);
 
-/* Write address, mtu, operstate and carrier of a port into the tree anew. */
+/* Write address, mtu, operstate and carrier of a port into the tree anew; its GIDs. */
 void vmlx4_netdev_sysfs_update(const struct vmlx4_port *port);
+void vmlx4_gids_sysfs_update(const struct vmlx4_port *port);
 
 /* ---- counters.c ---- */
 

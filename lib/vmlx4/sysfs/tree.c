@@ -173,17 +173,6 @@ modules(struct tree *tree)
 }
 
 static void
-gid_text(const uint8_t gid[16], char text[40])
-{
-	unsigned int i;
-	size_t used = 0;
-
-	for (i = 0; i < 16; i += 2)
-		used += snprintf(text + used, 40 - used, "%s%02x%02x", i == 0 ? "" : ":",
-			gid[i], gid[i + 1]);
-}
-
-static void
 guid_text(uint64_t guid, char text[20])
 {
 	snprintf(text, 20, "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
@@ -207,7 +196,7 @@ verbs_port(struct tree *tree, unsigned int port)
 		used = used && vmlx4_port_gid(tree->options, port, mac, i, gid, &roce);
 		if (!used)
 			memset(gid, 0, sizeof(gid));
-		gid_text(gid, text);
+		vmlx4_gid_text(gid, text);
 		snprintf(path, sizeof(path), "%s/gids/%u", base, i);
 		file(tree, path, "%s", text);
 		/* Those of the unused entries cannot be read: see attribute.c. */

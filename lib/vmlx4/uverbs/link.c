@@ -38,6 +38,13 @@ carrier_fire(struct vmlx4_timer *timer)
 	vmlx4_netdev_sysfs_update(port);
 }
 
+void
+vmlx4_gids_changed(struct vmlx4_port *port)
+{
+	vmlx4_gids_sysfs_update(port);
+	vmlx4_async_event(port->adapter, NULL, IBV_EVENT_GID_CHANGE, port->number);
+}
+
 static void
 set_active(struct vmlx4_port *port, bool active)
 {

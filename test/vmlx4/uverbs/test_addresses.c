@@ -11,6 +11,8 @@
 #include <ifaddrs.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "device.h"
 
@@ -146,6 +148,31 @@ test_connections(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
+/* With another MAC the interface has another link-local address, and that is a GID. */
+static void
+test_another_mac(void **state)
+{
+	struct device *device = *state;
+	struct ifreq ifr = { .ifr_name = "vmlx4p1" };
+	struct ibv_async_event event;
+	uint8_t mac[6];
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(ioctl(fd, SIOCGIFHWADDR, &ifr), 0);
+	ifr.ifr_hwaddr.sa_data[5] = 0x77;
+	assert_int_equal(ioctl(fd, SIOCSIFHWADDR, &ifr), 0);
+	assert_int_equal(ibv_get_async_event(device->ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_GID_CHANGE);
+	assert_int_equal(event.element.port_num, 1);
+	ibv_ack_async_event(&event);
+	assert_int_equal(find(device, 1, "fe80::202:c9ff:fe05:77", IBV_GID_TYPE_ROCE_V2), 1);
+	assert_int_equal(find(device, 1, "fe80::202:c9ff:fe05:1", IBV_GID_TYPE_ROCE_V1), -1);
+	assert_int_equal(resolve(device, 0, "fe80::202:c9ff:fe05:77", mac), 0);
+	ifr.ifr_hwaddr.sa_data[5] = 1;
+	assert_int_equal(ioctl(fd, SIOCSIFHWADDR, &ifr), 0);
+	close(fd);
+}
+
 /* Interface addresses, beside those of the machine. */
 static void
 test_interfaces(void **state)
@@ -179,6 +206,7 @@ main(void)
 		cmocka_unit_test_device(test_table),
 		cmocka_unit_test_device(test_address_handles),
 		cmocka_unit_test_device(test_connections),
+		cmocka_unit_test_device(test_another_mac),
 		cmocka_unit_test_device(test_interfaces),
 	};
 

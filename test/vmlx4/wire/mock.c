@@ -104,6 +104,12 @@ vmlx4_port_update(struct vmlx4_port *port)
 	mock_updates++;
 }
 
+void
+vmlx4_gids_changed(struct vmlx4_port *port)
+{
+	(void)port;
+}
+
 uint64_t
 vmlx4_now_ns(void)
 {
