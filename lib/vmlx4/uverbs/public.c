@@ -105,7 +105,10 @@ vmlx4_violations_of(const char *name)
 
 #define OBJECT_COUNTS(X) \
 	X(contexts) X(pds) X(mrs) X(channels) X(cqs) X(qps) X(wqs) X(tables) X(flows) \
-	X(mr_bytes) X(mrs_registered)
+	X(srqs) X(mws) X(xrcds) X(mr_bytes) X(mrs_registered)
+#define COUNT_OBJECT(name) + sizeof(((struct vmlx4_object_counts *)NULL)->name)
+_Static_assert(0 OBJECT_COUNTS(COUNT_OBJECT) == sizeof(struct vmlx4_object_counts),
+	"every count is written");
 
 #define FAULT_COUNTS(X) \
 	X(injected) X(commands_failed) X(wqes_failed) X(cqes_late) X(cqe_batches) \
