@@ -28,25 +28,9 @@ HOST = ("There are no huge pages", "Allocating dmabuf")
 LIMIT = 60 if build.sanitized() else 30  # seconds, for a machine with other work
 
 
-def known(*wanted):
-    """{name: (word, text)} of pyverbs.txt, of the headings with these words."""
-    table, heading = {}, None
-    for line in (HERE / "pyverbs.txt").read_text().splitlines():
-        if line.startswith("["):
-            heading = re.fullmatch(r"\[(\w+)\] ?(.*)", line).groups()
-        elif line and not line.startswith("#") and heading[0] in wanted:
-            table[line] = heading
-    return table
-
-
 def expected():
     """{name: (outcome, reason)}"""
-    return known("passed", "skipped")
-
-
-def tries(name):
-    """How often it may be started, until it passes."""
-    return int(known("races").get(name, ("", "1"))[1].split()[0])
+    return pyverbs_suite.known("passed", "skipped")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +39,7 @@ def suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
     pyverbs_suite.unpack(folder)
 
-    def once(*patterns, options):
+    def run(*patterns, options=()):
         place = tmp_path_factory.mktemp("run")
         # In a sanitized build: the interpreter's leaks are not ours.
         environment = dict(os.environ, TMPDIR=str(place), PYTHONDONTWRITEBYTECODE="1",
@@ -64,14 +48,6 @@ def suite(tmp_path_factory):
                                       *patterns, options=options, strict="report", timeout=400,
                                       env=environment).ok()
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-    def run(*patterns, options=()):
-        results = once(*patterns, options=options)
-        for i, result in enumerate(results):
-            for _ in range(1, tries(result["name"])):
-                if results[i]["outcome"] != "passed":
-                    results[i] = once(result["name"], options=options)[0]
-        return results
     return run
 
 
@@ -90,7 +66,7 @@ def told(results):
 
 def unexpected(results):
     """Those that ended, or broke rules, otherwise than pyverbs.txt says."""
-    found, table, breaks = [], expected(), known("breaks")
+    found, table, breaks = [], expected(), pyverbs_suite.known("breaks")
     for result in results:
         outcome, why = table.get(result["name"], ("known", ""))
         broken = breaks.get(result["name"], ("", ""))[1].split()
