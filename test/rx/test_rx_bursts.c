@@ -146,6 +146,7 @@ make_ring(uint16_t i)
 		.pi = RING };
 	ring->elts = elts[i];
 	ring->wqn = FIRST_WQN + i;
+	t.q.ring_at[ring->wqn % MDV_RX_RING_SLOTS] = (uint8_t)i;
 	assert_int_equal(get(t.pool, (void **)elts[i], RING * segs), 0);
 	for (s = 0; s < RING * segs; s++)
 		dvq_rq_set_seg((struct dvq_data_seg *)wqes[i] + s,
@@ -265,7 +266,6 @@ write_cqe(void)
 		bits |= DVQ_CQE_TUNNEL | (below(2) == 0 ? DVQ_CQE_TUNNEL_IPV4 : 0);
 	status = below(4) != 0 ? full | DVQ_CQE_ST_UDP : (uint32_t)below(1u << 31);
 	memset(cqe, 0, sizeof(*cqe));
-	/* Now and then of a queue that is not ours. */
 	cqe->vlan_my_qpn = htobe32(bits | (FIRST_WQN + ring));
 	cqe->rss_hash = below(4) == 0 ? 0 : below(UINT32_MAX);
 	cqe->status = htobe32(status);

@@ -2,7 +2,7 @@
 
 /* The receive bursts compiled for AVX2. */
 
-#include "mlx4dv_rx_vec.h"
+#include "mlx4dv_rx_vec_rings.h"
 #include "mlx4dv_rx_run.h"
 #include "mlx4dv_rx_ways.h"
 

@@ -2,7 +2,7 @@
 
 /* The receive bursts compiled for AVX-512 (F, BW, VL). */
 
-#include "mlx4dv_rx_vec.h"
+#include "mlx4dv_rx_vec_rings.h"
 #include "mlx4dv_rx_run.h"
 #include "mlx4dv_rx_ways.h"
 

@@ -175,6 +175,7 @@ mdv_rx_ring_fill(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 		return ret;
 	rxq->last_error.ended = false;
 	ring->wqn = ring->wq->wq_num;
+	rxq->ring_at[ring->wqn % MDV_RX_RING_SLOTS] = (uint8_t)(ring - rxq->rings);
 	rq->ci = 0;
 	rq->pi = rq->wqe_cnt;
 	mdv_rx_recycle_none(rxq);

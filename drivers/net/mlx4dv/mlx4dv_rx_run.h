@@ -96,6 +96,9 @@ RX_APART(rx_run, full, RX_FULL)
 RX_APART(rx_groups, plain, RX_PLAIN)
 RX_APART(rx_groups, offloads, RX_OFFLOADS)
 RX_APART(rx_groups, full, RX_FULL)
+RX_APART(rx_rings_groups, plain, RX_PLAIN)
+RX_APART(rx_rings_groups, offloads, RX_OFFLOADS)
+RX_APART(rx_rings_groups, full, RX_FULL)
 #endif
 
 /* The same, by the group where that can be. */
@@ -123,10 +126,10 @@ rx_side_by_side(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
 	return done;
 }
 
-/* Of a queue with several rings. */
-static __rte_noinline uint32_t
-rx_rings(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rx_fresh *fresh,
-	 uint32_t n, const enum rx_level level)
+/* Of whatever rings, ring by ring. */
+static __rte_always_inline uint32_t
+rx_runs(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rx_fresh *fresh,
+	uint32_t n, const enum rx_level level)
 {
 	uint32_t done = 0;
 
@@ -145,6 +148,37 @@ rx_rings(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct 
 	return done;
 }
 
+/* Of a queue with several rings: whole groups, and what is left of them ring by ring. */
+static __rte_always_inline uint32_t
+rx_rings(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rx_fresh *fresh,
+	 uint32_t n, const enum rx_level level)
+{
+	uint32_t done = 0;
+
+#ifdef RX_GROUP
+	if (rxq->nb_rings > 1) {
+		done = RX_CALL(rx_rings_groups, level, rxq, at, pkts, fresh->end,
+			RTE_MIN(n, rx_fresh_count(fresh)));
+		fresh->end -= done;
+		n -= done;
+		at += (size_t)done << rxq->cq.cqe_shift;
+	}
+#endif
+	return done + rx_runs(rxq, at, &pkts[done], fresh, n, level);
+}
+
+#define RX_RINGS_APART(name, level) \
+	static __rte_noinline uint32_t \
+	rx_rings_ ## name(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, \
+			  struct rx_fresh *fresh, uint32_t n) \
+	{ \
+		return rx_rings(rxq, at, pkts, fresh, n, level); \
+	}
+
+RX_RINGS_APART(plain, RX_PLAIN)
+RX_RINGS_APART(offloads, RX_OFFLOADS)
+RX_RINGS_APART(full, RX_FULL)
+
 /* @n CQEs side by side from @at on. Returns the packets they gave. */
 static __rte_always_inline uint32_t
 rx_chunk(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, uint32_t n,
@@ -161,7 +195,7 @@ rx_chunk(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, uint32_
 	if (likely(rest >= n && rxq->nb_rings == 1))
 		done = rx_side_by_side(rxq, at, pkts, &fresh, n, level);
 	else
-		done = rx_rings(rxq, at, pkts, &fresh, n, level);
+		done = RX_CALL(rx_rings, level, rxq, at, pkts, &fresh, n);
 	rx_fresh_settle(rxq, &fresh);
 	return done;
 }

@@ -2,7 +2,7 @@
 
 /* The receive bursts compiled for the 128 bits that every supported CPU has: SSE4.2, NEON. */
 
-#include "mlx4dv_rx_vec.h"
+#include "mlx4dv_rx_vec_rings.h"
 #include "mlx4dv_rx_run.h"
 #include "mlx4dv_rx_ways.h"
 

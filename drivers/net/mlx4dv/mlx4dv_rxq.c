@@ -289,6 +289,7 @@ prepare_queue(struct mdv_rxq *rxq, uint16_t mtu)
 			 "RTE_ETH_RX_OFFLOAD_SCATTER was not asked: a buffer of pool %s has %u "
 			 "bytes", rxq->idx, mtu, rxq->mp->name, buffer_size(rxq->mp));
 	rxq->nb_desc = ring_size(rxq);
+	memset(rxq->ring_at, 0, sizeof(rxq->ring_at));
 	rxq->rings = mdv_zalloc(priv, "RX rings", rxq->nb_rings * sizeof(*rxq->rings),
 		rxq->socket);
 	if (rxq->rings == NULL)

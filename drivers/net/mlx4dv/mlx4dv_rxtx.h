@@ -24,6 +24,7 @@
 struct mdv_priv;
 
 #define MDV_RX_AHEAD 4       /* packets whose mbufs are fetched before their turn */
+#define MDV_RX_RING_SLOTS 64 /* for the rings of a queue, by the last bits of their numbers */
 #define MDV_RX_MAX_SGE 16    /* segments of a scattered frame; power of two */
 #define MDV_TX_MAX_SEGS 31   /* 16 + 31 * 16 = 512 B = 8 WQE blocks of 64 B */
 #define MDV_TX_MIN_LEN 14    /* an Ethernet header; the adapter pads to 60 B */
@@ -137,6 +138,7 @@ struct mdv_rxq {
 	uint32_t way;             /* enum mdv_rx_way, by mdv_rx_select(); atomic */
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* of mp; set by mdv_rx_ring_fill() */
 	struct mdv_rxq_stats stats;
+	uint8_t ring_at[MDV_RX_RING_SLOTS]; /* index in rings; of one only, when two meet */
 	uint64_t timestamp_flag;  /* the dynamic flag, or 0: no timestamps */
 	uint64_t timestamp;       /* the latest, in cycles of the adapter's clock */
 	int timestamp_offset;     /* of the dynamic field */
