@@ -22,7 +22,7 @@ house_rules()
 
 spelling()
 {
-	sources | grep -v -e '^LICENSE$' | xargs codespell --ignore-words-list=wqs,inflight,nd
+	sources | grep -v -e '^LICENSE$' | xargs codespell --ignore-words-list=wqs,inflight,nd,fo
 }
 
 shell_scripts()

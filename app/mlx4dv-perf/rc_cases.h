@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#ifndef PERF_RC_CASES_H_
+#define PERF_RC_CASES_H_
+
 /*
  * The cases of a subject on a reliable connection, which are the same of each. Included
  * where the functions are that they measure.
@@ -28,3 +31,5 @@ static const struct perf_case cases[] = {
 	CASE("poll16", poll_received, RC_POLL, 16u, 0),
 	CASE("poll16_srq", poll_received, RC_POLL, 16u, RC_SRQ),
 };
+
+#endif /* PERF_RC_CASES_H_ */

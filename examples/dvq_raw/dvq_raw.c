@@ -278,7 +278,8 @@ receive_burst(struct end *end)
 
 	for (n = 0; n < BURST && (cqe = next_cqe(end)) != NULL; n++) {
 		/* WQEs complete in order: the frame is in the oldest buffer. */
-		check_frame(end, end->memory.bytes + end->rq.ci % RING * SLOT, dvq_cqe_byte_cnt(cqe));
+		check_frame(end, end->memory.bytes + end->rq.ci % RING * SLOT,
+			    dvq_cqe_byte_cnt(cqe));
 		end->rq.ci++;
 		post_buffer(end);
 	}

@@ -88,7 +88,7 @@ dvq_barrier_owner_before_doorbell(void)
 	DVQ_BARRIER_HOOK(owner_before_doorbell);
 }
 
-/** The WQE in the ring before its copy in the BlueFlame page, which is write-combining. (libmlx4) */
+/** The WQE in the ring before its copy in the BlueFlame page, write-combining. (libmlx4) */
 static inline void
 dvq_barrier_wqe_before_blueflame(void)
 {

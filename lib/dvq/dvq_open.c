@@ -181,7 +181,8 @@ count_free(const struct mlx4dv_srq *srq, uint32_t wqe_cnt, uint32_t *room)
 	for (; at != (uint32_t)srq->tail; n++) {
 		if (at >= wqe_cnt || n >= wqe_cnt)
 			return false;
-		wqe = (const void *)((const uint8_t *)srq->buf.buf + ((size_t)at << srq->wqe_shift));
+		wqe = (const void *)((const uint8_t *)srq->buf.buf +
+			((size_t)at << srq->wqe_shift));
 		at = be16toh(wqe->next);
 	}
 	*room = n;

@@ -29,7 +29,7 @@ struct dvq_sendq {
 	uint32_t cnt;                   /**< strides, a power of two */
 	uint32_t pi;                    /**< running count of WQEs posted */
 	uint32_t ci;                    /**< running count of WQEs completed */
-	uint32_t limit;                 /**< WQEs in flight, at most: the rest is the prefetcher's */
+	uint32_t limit;                 /**< WQEs in flight at most: the rest is the prefetcher's */
 	uint32_t max_bytes;             /**< of a WQE, control segment included */
 	uint32_t wide;                  /**< index behind the last WQE of more than a block */
 	volatile uint32_t *db;          /**< send doorbell in the UAR page */

@@ -49,7 +49,8 @@ test_cq_polled_by_others(void **state)
 	/* ibv_poll_cq() moves the record by its own count. */
 	record = htobe32(0x38);
 	dvq_cq_update_ci(&cq);
-	expect_said("CQ 0x000083 is used by others", "the consumer index in its record is 0x38, 0x32");
+	expect_said("CQ 0x000083 is used by others",
+		"the consumer index in its record is 0x38, 0x32");
 }
 
 static void

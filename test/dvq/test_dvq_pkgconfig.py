@@ -14,15 +14,15 @@ PROGRAM = """
 
 int main(void)
 {
-	struct dvq_spinlock lock = { 0 };
-	struct dvq_open_request req;
-	struct dvq_sendq sq;
+    struct dvq_spinlock lock = { 0 };
+    struct dvq_open_request req;
+    struct dvq_sendq sq;
 
-	memset(&req, 0, sizeof(req));
-	memset(&sq, 0, sizeof(sq));
-	if (dvq_locked(&lock, dvq_post_nop(&sq, DVQ_CTRL_CQE)) != -ENOMEM)
-		return 1;
-	return dvq_open(&req) == -EINVAL ? 0 : 2;
+    memset(&req, 0, sizeof(req));
+    memset(&sq, 0, sizeof(sq));
+    if (dvq_locked(&lock, dvq_post_nop(&sq, DVQ_CTRL_CQE)) != -ENOMEM)
+        return 1;
+    return dvq_open(&req) == -EINVAL ? 0 : 2;
 }
 """
 COMPILERS = {

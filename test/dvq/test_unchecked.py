@@ -17,25 +17,25 @@ BY_HAND = """
 int call(struct dvq_sendq *sq, const struct dvq_sge *sge);
 int call(struct dvq_sendq *sq, const struct dvq_sge *sge)
 {
-	struct dvq_send send = { sq, dvq_sendq_wqe(sq, sq->pi), 16, { 0 } };
+    struct dvq_send send = { sq, dvq_sendq_wqe(sq, sq->pi), 16, { 0 } };
 
-	%s
-	(void)sge;
-	return 0;
+    %s
+    (void)sge;
+    return 0;
 }
 """
 SEGMENT = """
-	struct dvq_data_seg *seg = (struct dvq_data_seg *)(send.wqe + 16);
+    struct dvq_data_seg *seg = (struct dvq_data_seg *)(send.wqe + 16);
 
-	if (__builtin_expect(sge->len == 0, 0)) {
-		seg->lkey = htobe32(sge->lkey);
-		seg->addr = htobe64(sge->addr);
-		seg->byte_count = htobe32(DVQ_SEG_EMPTY);
-	} else {
-		dvq_seg_from_sge(seg, sge);
-	}
-	send.size = 32;
-	dvq_send_end(&send, DVQ_OP_SEND, DVQ_CTRL_CQE, 0);
+    if (__builtin_expect(sge->len == 0, 0)) {
+        seg->lkey = htobe32(sge->lkey);
+        seg->addr = htobe64(sge->addr);
+        seg->byte_count = htobe32(DVQ_SEG_EMPTY);
+    } else {
+        dvq_seg_from_sge(seg, sge);
+    }
+    send.size = 32;
+    dvq_send_end(&send, DVQ_OP_SEND, DVQ_CTRL_CQE, 0);
 """
 CASES = {
     "nop": ("dvq_post_nop(sq, DVQ_CTRL_CQE)", "dvq_send_end(&send, DVQ_OP_NOP, DVQ_CTRL_CQE, 0);"),
