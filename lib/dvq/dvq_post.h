@@ -219,7 +219,8 @@ dvq_post_masked(struct dvq_sendq *sq, uint32_t opcode, const struct dvq_atomic *
 
 /**
  * The same with masks: compare the bits of @p compare_mask, replace those of @p
- * swap_mask. Needs a stride of 128 bytes. Source: mlx4_ib; there is no verb for it.
+ * swap_mask. Needs a stride of 128 bytes. Source: mlx4_ib; there is no verb for it,
+ * and the virtual adapter refuses it: only the WQE was compared with its source.
  */
 static inline int
 dvq_post_masked_cas(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t compare,

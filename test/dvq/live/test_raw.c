@@ -206,6 +206,53 @@ test_blueflame(void **state)
 	raw_close(&raw);
 }
 
+/* 2500 bytes in pieces of 1000, each behind the headers; these lie in two blocks. */
+static void
+test_lso(void **state)
+{
+	static const uint8_t headers[54] = {
+		0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01, 0x08, 0x00,
+		0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2,
+		0, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0,
+	};
+	struct live *live = *state;
+	struct dvq_send send;
+	struct raw raw;
+	uint32_t i, size;
+
+	raw_open(live, &raw, 0);
+	for (i = 0; i < 3; i++) {
+		struct dvq_sge sge = live_sge(live, 8192 + i * 2048, 2048);
+
+		assert_int_equal(dvq_post_recv(&raw.rx.rq, &sge, 1), 0);
+	}
+	dvq_rq_publish(&raw.rx.rq);
+	for (i = 0; i < 2500; i++)
+		live->mem[i] = (uint8_t)(i * 3 + i / 256);
+	assert_int_equal(dvq_send_begin(&send, &raw.tx.sq), 0);
+	assert_int_equal(dvq_send_lso(&send, headers, sizeof(headers), 1000), 0);
+	assert_int_equal(dvq_send_data(&send, (uintptr_t)live->mem, live->mr->lkey, 2500), 0);
+	dvq_send_end(&send, DVQ_OP_LSO, DVQ_CTRL_CQE | DVQ_CTRL_SE | DVQ_CTRL_IP_CSUM |
+		DVQ_CTRL_L4_CSUM, 0);
+	dvq_sendq_ring(&raw.tx.sq);
+	assert_int_equal(dvq_sendq_complete(&raw.tx.sq, live_wait(&raw.tx).wqe_index), 1);
+	for (i = 0; i < 3; i++) {
+		const struct dvq_cqe *cqe = dvq_cq_poll(&raw.rx.cq);
+
+		size = i < 2 ? 1000 : 500;
+		assert_non_null(cqe);
+		assert_int_equal(dvq_cqe_byte_cnt(cqe), sizeof(headers) + size);
+		assert_memory_equal(live->mem + 8192 + i * 2048 + sizeof(headers),
+			live->mem + i * 1000, size);
+		/* Both checksums are good. */
+		assert_int_equal(dvq_cqe_status(cqe) & (DVQ_CQE_ST_IPOK | DVQ_CQE_ST_L4OK),
+			DVQ_CQE_ST_IPOK | DVQ_CQE_ST_L4OK);
+		dvq_rq_complete(&raw.rx.rq);
+	}
+	dvq_cq_update_ci(&raw.rx.cq);
+	raw_close(&raw);
+}
+
 static void
 test_received_into_the_wqe(void **state)
 {
@@ -235,6 +282,7 @@ main(void)
 		cmocka_unit_test_live(test_inline_data_of_every_length),
 		cmocka_unit_test_live(test_gather),
 		cmocka_unit_test_live(test_blueflame),
+		cmocka_unit_test_live(test_lso),
 		cmocka_unit_test_live(test_received_into_the_wqe),
 	};
 

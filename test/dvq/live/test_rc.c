@@ -488,6 +488,36 @@ test_solicited_event(void **state)
 	expect(&p->b, IBV_WC_RECV);
 }
 
+/* The same queue, where nobody acknowledges. */
+static void
+test_unreliable_connection(void **state)
+{
+	struct live *live = *state;
+	const struct ibv_qp_cap cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
+		.max_recv_sge = 1 };
+	struct dvq_sge sge = live_sge(live, HERE, 3000);
+	struct pair uc;
+	int i;
+
+	live_open(live, &uc.a, IBV_QPT_UC, &cap, NULL);
+	live_open(live, &uc.b, IBV_QPT_UC, &cap, NULL);
+	live_connect(live, &uc.a, &uc.b);
+	for (i = 0; i < 40; i++) {
+		post_recv(live, &uc.b, 8192);
+		assert_int_equal(i % 2 == 0 ?
+			dvq_post_send(&uc.a.sq, &sge, 1, DVQ_CTRL_CQE) :
+			dvq_post_write_imm(&uc.a.sq, &sge, 1, (uintptr_t)live->mem + THERE,
+				live->mr->rkey, htobe32(5), DVQ_CTRL_CQE), 0);
+		dvq_sendq_ring(&uc.a.sq);
+		assert_int_equal(expect(&uc.b, i % 2 == 0 ? IBV_WC_RECV :
+			IBV_WC_RECV_RDMA_WITH_IMM).byte_len, 3000);
+		expect(&uc.a, i % 2 == 0 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+		expect_received(live, 3000);
+	}
+	live_close(&uc.a);
+	live_close(&uc.b);
+}
+
 #define live_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -500,7 +530,7 @@ main(void)
 		live_test(test_atomics), live_test(test_nop), live_test(test_many_rounds),
 		live_test(test_bind_and_invalidate_here), live_test(test_invalidated_by_the_peer),
 		live_test(test_error_and_flush), live_test(test_cycle_after_an_error),
-		live_test(test_event), live_test(test_solicited_event),
+		live_test(test_event), live_test(test_solicited_event), live_test(test_unreliable_connection),
 	};
 
 	return cmocka_run_group_tests_name("dvq: a reliable connection", tests, NULL, NULL);
