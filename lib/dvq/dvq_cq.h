@@ -68,25 +68,13 @@ dvq_cq_peek(const struct dvq_cq *cq, uint32_t ahead)
 	return cqe;
 }
 
-/**
- * How many CQEs from the next one on the adapter has written: at most @p max, and
- * none beyond the end of the ring, so that they lie side by side from
- * dvq_cq_entry(cq, cq->ci) on. Consumes nothing; add what was handled to cq->ci.
- *
- * Ordering: fields of these CQEs are read after all their owner bytes.
- */
+/* How many of @max CQEs of a @size, the first of which has this owner byte, are written. */
 static inline uint32_t
-dvq_cq_ready(const struct dvq_cq *cq, uint32_t max)
+dvq_cq_written(const uint8_t *owner, uint8_t expected, uint32_t max, const size_t size)
 {
-	const uint8_t *owner = &dvq_cq_entry(cq, cq->ci)->owner_sr_opcode;
-	uint8_t expected = dvq_cq_owner(cq, cq->ci);
-	uint32_t rest = cq->cqe_cnt - (cq->ci & (cq->cqe_cnt - 1));
-	size_t size = (size_t)1 << cq->cqe_shift;
 	uint32_t n = 0;
 
-	max = rest < max ? rest : max;
 	/* The bytes are plain loads, so that four can be looked at together. */
-	dvq_barrier_compiler();
 	if (expected == 0)
 		for (; n + 4 <= max; n += 4, owner += 4 * size) {
 			if (((owner[0] | owner[size] | owner[2 * size] | owner[3 * size]) &
@@ -101,6 +89,29 @@ dvq_cq_ready(const struct dvq_cq *cq, uint32_t max)
 	for (; n < max; n++, owner += size)
 		if (((*owner ^ expected) & DVQ_CQE_OWNER) != 0)
 			break;
+	return n;
+}
+
+/**
+ * How many CQEs from the next one on the adapter has written: at most @p max, and
+ * none beyond the end of the ring, so that they lie side by side from
+ * dvq_cq_entry(cq, cq->ci) on. Consumes nothing; add what was handled to cq->ci.
+ *
+ * Ordering: fields of these CQEs are read after all their owner bytes.
+ */
+static inline uint32_t
+dvq_cq_ready(const struct dvq_cq *cq, uint32_t max)
+{
+	const uint8_t *owner = &dvq_cq_entry(cq, cq->ci)->owner_sr_opcode;
+	uint8_t expected = dvq_cq_owner(cq, cq->ci);
+	uint32_t rest = cq->cqe_cnt - (cq->ci & (cq->cqe_cnt - 1));
+	uint32_t n;
+
+	max = rest < max ? rest : max;
+	dvq_barrier_compiler();
+	/* With the size a constant the compiler need not keep multiples of it. */
+	n = cq->cqe_shift == 6 ? dvq_cq_written(owner, expected, max, 64) :
+		dvq_cq_written(owner, expected, max, 32);
 	if (n != 0)
 		dvq_barrier_owner_before_cqe();
 	return n;
