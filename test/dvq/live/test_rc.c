@@ -530,7 +530,8 @@ main(void)
 		live_test(test_atomics), live_test(test_nop), live_test(test_many_rounds),
 		live_test(test_bind_and_invalidate_here), live_test(test_invalidated_by_the_peer),
 		live_test(test_error_and_flush), live_test(test_cycle_after_an_error),
-		live_test(test_event), live_test(test_solicited_event), live_test(test_unreliable_connection),
+		live_test(test_event), live_test(test_solicited_event),
+		live_test(test_unreliable_connection),
 	};
 
 	return cmocka_run_group_tests_name("dvq: a reliable connection", tests, NULL, NULL);
