@@ -160,6 +160,39 @@ request_new(struct vmlx4_qp *qp, const struct vmlx4_ib_wqe *wqe)
 	return request;
 }
 
+static void
+taken(struct vmlx4_qp *qp, const struct vmlx4_ib_wqe *wqe)
+{
+	qp->sq.ci += wqe->size == 0 ? 1 : ((wqe->size - 1) >> qp->sq.stride_shift) + 1;
+	qp->ib->tx.last++;
+}
+
+/* Is the WQE at the head of the queue the program's no longer? */
+static bool
+posted(const struct vmlx4_sq *sq)
+{
+	const uint8_t *head = sq->buf +
+		((size_t)(sq->ci & (sq->wqe_cnt - 1)) << sq->stride_shift);
+	uint32_t dw0 = vmlx4_load_be32((const uint32_t *)(const void *)head);
+
+	return (dw0 >> 31) == ((sq->ci & sq->wqe_cnt) != 0);
+}
+
+bool
+vmlx4_ib_begin_failed(struct vmlx4_qp *qp)
+{
+	struct vmlx4_ib_request *request;
+	struct vmlx4_ib_wqe wqe;
+
+	if (!posted(&qp->sq))
+		return false;
+	vmlx4_ib_wqe_read(qp, qp->sq.ci, &wqe);
+	request = request_new(qp, &wqe);
+	taken(qp, &wqe);
+	vmlx4_ib_fail(qp, request, VMLX4_HW_SYN_LOC_PROT);
+	return true;
+}
+
 /* The WQE at the head of the queue, if it may begin. */
 static bool
 begin(struct vmlx4_qp *qp)
@@ -167,15 +200,12 @@ begin(struct vmlx4_qp *qp)
 	struct vmlx4_ib *ib = qp->ib;
 	struct vmlx4_sq *sq = &qp->sq;
 	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
-	const uint8_t *head = sq->buf +
-		((size_t)(sq->ci & (sq->wqe_cnt - 1)) << sq->stride_shift);
-	uint32_t dw0 = vmlx4_load_be32((const uint32_t *)(const void *)head);
 	struct vmlx4_ib_request *request;
 	struct vmlx4_ib_wqe wqe;
 	uint8_t syndrome = 0;
 	bool good;
 
-	if ((dw0 >> 31) != ((sq->ci & sq->wqe_cnt) != 0)) {
+	if (!posted(sq)) {
 		sq->pending = false;
 		if (vmlx4_strict(adapter))
 			vmlx4_sq_check_drained(qp);
@@ -194,8 +224,7 @@ begin(struct vmlx4_qp *qp)
 		syndrome = VMLX4_HW_SYN_LOC_QP_OP;
 	if (syndrome == 0)
 		syndrome = prepare(qp, &wqe, request);
-	sq->ci += wqe.size == 0 ? 1 : ((wqe.size - 1) >> sq->stride_shift) + 1;
-	ib->tx.last++;
+	taken(qp, &wqe);
 	if (syndrome != 0) {
 		request->packets = 0;
 		request->sends = 0;

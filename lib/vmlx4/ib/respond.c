@@ -67,6 +67,15 @@ vmlx4_ib_answer(struct vmlx4_qp *qp, uint8_t syndrome, uint32_t psn)
 	vmlx4_ib_answer_add(qp, &answer);
 }
 
+uint32_t
+vmlx4_ib_answer_psn(const struct vmlx4_qp *qp)
+{
+	struct vmlx4_ib *ib = qp->ib;
+	const struct vmlx4_ib_answer *answer = answer_at(ib, ib->answer_first);
+
+	return ib->answer_first != ib->answer_last ? answer->psn + answer->sent : ib->rx.psn;
+}
+
 void
 vmlx4_ib_answers_drop(struct vmlx4_qp *qp)
 {

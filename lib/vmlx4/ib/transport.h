@@ -193,6 +193,8 @@ vmlx4_ib_request_at(struct vmlx4_ib *ib, uint32_t number)
 }
 
 bool vmlx4_ib_requests_new(struct vmlx4_qp *qp);
+/* The WQE at the head was left in the middle: it ends as one with a bad key. False: none. */
+bool vmlx4_ib_begin_failed(struct vmlx4_qp *qp);
 /* Send again from the oldest that was not answered on. */
 void vmlx4_ib_go_back(struct vmlx4_qp *qp);
 void vmlx4_ib_kick(struct vmlx4_qp *qp);
@@ -220,6 +222,8 @@ void vmlx4_ib_answer(struct vmlx4_qp *qp, uint8_t syndrome, uint32_t psn);
 bool vmlx4_ib_answer_add(struct vmlx4_qp *qp, const struct vmlx4_ib_answer *answer);
 /* Send what is queued, at most budget packets; how many. */
 unsigned int vmlx4_ib_answers_run(struct vmlx4_qp *qp, unsigned int budget);
+/* The PSN of the packet that is sent next. */
+uint32_t vmlx4_ib_answer_psn(const struct vmlx4_qp *qp);
 /* Not any more. */
 void vmlx4_ib_answers_drop(struct vmlx4_qp *qp);
 

@@ -281,15 +281,46 @@ vmlx4_ib_run(struct vmlx4_adapter *adapter, unsigned int budget)
 
 /* ---- memory that is gone (unmapped.c) ---- */
 
+/* The responder was at a packet, or else at sending what was read. */
+static void
+responder_gone(struct vmlx4_qp *qp, bool at_packet)
+{
+	struct vmlx4_ib *ib = qp->ib;
+	uint32_t psn = at_packet ? ib->rx.psn : vmlx4_ib_answer_psn(qp);
+
+	if (ib->rx.has_wqe)
+		vmlx4_ib_recv_error(qp, VMLX4_HW_SYN_LOC_PROT);
+	vmlx4_ib_answers_drop(qp); /* it would meet the same again */
+	if (vmlx4_ib_reliable(qp))
+		vmlx4_ib_answer(qp, VMLX4_NAK_REMOTE_OPERATION, psn);
+	vmlx4_ib_fatal(qp, IBV_EVENT_QP_ACCESS_ERR);
+}
+
+/* An answer is for the oldest request, a packet of the current one. */
+static void
+requester_gone(struct vmlx4_qp *qp, bool at_packet)
+{
+	struct vmlx4_ib *ib = qp->ib;
+	uint32_t number = at_packet ? ib->tx.first : ib->tx.current;
+
+	if (!qp->sq.live)
+		return;
+	/* Or it had not become one yet. */
+	if (!at_packet && number == ib->tx.last && vmlx4_ib_begin_failed(qp))
+		return;
+	if (number == ib->tx.last)
+		number = ib->tx.first;
+	if (number != ib->tx.last)
+		vmlx4_ib_fail(qp, vmlx4_ib_request_at(ib, number), VMLX4_HW_SYN_LOC_PROT);
+}
+
 bool
 vmlx4_ib_buffer_gone(struct vmlx4_adapter *adapter, uint64_t addr)
 {
 	struct vmlx4_ib_work *work = adapter->ib;
 	struct vmlx4_qp *qp = work->active != NULL ? work->active : adapter->tx_active;
-	enum vmlx4_ib_phase phase = work->active != NULL ? work->phase : VMLX4_IB_REQUESTER;
-	bool answer = work->active != NULL;
-	struct vmlx4_ib *ib;
-	uint32_t number;
+	bool responder = work->active != NULL && work->phase == VMLX4_IB_RESPONDER;
+	bool at_packet = work->current != NULL;
 
 	work->active = NULL;
 	work->phase = VMLX4_IB_IDLE;
@@ -297,21 +328,12 @@ vmlx4_ib_buffer_gone(struct vmlx4_adapter *adapter, uint64_t addr)
 	work->current = NULL;
 	if (qp == NULL || qp->ib == NULL)
 		return false;
-	ib = qp->ib;
-	vmlx4_violation(adapter, VMLX4_RULE_MR_UNMAPPED, phase == VMLX4_IB_REQUESTER ? "SQ" : "RQ",
-		qp->qpn, qp->sq.ci, "a buffer at %#llx is no longer mapped, or not as it was "
-		"registered", (unsigned long long)addr);
-	if (phase == VMLX4_IB_RESPONDER) {
-		if (ib->rx.has_wqe)
-			vmlx4_ib_recv_error(qp, VMLX4_HW_SYN_LOC_PROT);
-		if (vmlx4_ib_reliable(qp))
-			vmlx4_ib_answer(qp, VMLX4_NAK_REMOTE_OPERATION, ib->rx.psn);
-		vmlx4_ib_fatal(qp, IBV_EVENT_QP_ACCESS_ERR);
-	} else if (qp->sq.live) {
-		/* The one at hand: an answer is for the oldest, a packet of the current one. */
-		number = answer || ib->tx.current == ib->tx.last ? ib->tx.first : ib->tx.current;
-		if (number != ib->tx.last)
-			vmlx4_ib_fail(qp, vmlx4_ib_request_at(ib, number), VMLX4_HW_SYN_LOC_PROT);
-	}
+	vmlx4_violation(adapter, VMLX4_RULE_MR_UNMAPPED, responder ? "RQ" : "SQ", qp->qpn,
+		qp->sq.ci, "a buffer at %#llx is no longer mapped, or not as it was registered",
+		(unsigned long long)addr);
+	if (responder)
+		responder_gone(qp, at_packet);
+	else
+		requester_gone(qp, at_packet);
 	return true;
 }
