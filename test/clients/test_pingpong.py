@@ -16,8 +16,9 @@ from mlx4dvlib import build
 from mlx4dvlib.console import Console
 
 PCI = {"server": "0000:05:00.0", "client": "0000:06:00.0"}
-# On a busy machine an answer may come too late, so that timeouts do not count.
-NONE = ("tx_errors", "rx_roce_bad", "rx_roce_no_qp", "rx_roce_refused")
+# On a busy machine an answer may come too late: then a packet is sent again, perhaps to
+# a QP that is done and gone.
+NONE = ("tx_errors", "rx_roce_bad", "rx_roce_refused")
 
 
 def listens(pid, port):
@@ -73,11 +74,12 @@ def check(results):
 
 @pytest.mark.parametrize("kind", ["rc", "uc", "srq", "xsrq"])
 def test_pingpong(tmp_path, kind, finding):
-    """With events, so that nobody spins."""
+    """With events, so that nobody spins. With several QPs one end of srq_pingpong
+    may leave while the other still waits for an answer of one of them."""
     wire = "unix:%s/wire" % tmp_path
     pair = Pair(tmp_path, {"server": wire, "client": wire})
-    sizes = ["-s", 1000] if kind == "ud" else ["-s", 9000]
-    results = pair.run("ibv_%s_pingpong" % kind, "-g", 0, "-n", 50, "-e", *sizes)
+    more = {"ud": ["-s", 1000], "srq": ["-q", 1]}.get(kind, [])
+    results = pair.run("ibv_%s_pingpong" % kind, "-g", 0, "-n", 50, "-e", *more)
     check(results)
     for output, _ in results:
         assert re.search("^success" if kind == "xsrq" else "^50 iters in ", output, re.M), output
