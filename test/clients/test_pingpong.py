@@ -72,7 +72,7 @@ def check(results):
         assert {name: counters[name] for name in NONE} == dict.fromkeys(NONE, 0), output
 
 
-@pytest.mark.parametrize("kind", ["rc", "uc", "srq", "xsrq"])
+@pytest.mark.parametrize("kind", ["rc", "uc", "ud", "srq", "xsrq"])
 def test_pingpong(tmp_path, kind, finding):
     """With events, so that nobody spins. With several QPs one end of srq_pingpong
     may leave while the other still waits for an answer of one of them."""
@@ -102,6 +102,7 @@ def cable(tmp_path, network):
 PERFTEST = [
     ("ib_send_bw", "-c", "RC", "-s", 5000, "-n", 100),
     ("ib_send_bw", "-c", "UC", "-s", 1024, "-n", 100),
+    ("ib_send_bw", "-c", "UD", "-s", 1024, "-n", 100),
     ("ib_write_bw", "-s", 20000, "-n", 100), ("ib_read_bw", "-s", 20000, "-n", 100),
     ("ib_atomic_bw", "-n", 100), ("ib_send_lat", "-n", 5), ("ib_write_lat", "-n", 5),
     ("ib_read_lat", "-n", 5), ("ib_atomic_lat", "-n", 5),

@@ -78,7 +78,7 @@ use_run(void *arg)
 			report(mr, "SQ", qp->qpn, index);
 			return;
 		}
-		/* A peer may have promised to send no more: then posted WQEs are in nobody's way. */
+		/* A peer may have promised to send no more: then they are in nobody's way. */
 		if (obj->type == VMLX4_QP && qp->ib != NULL)
 			continue;
 		if (rq->live && rq->buf != NULL && rq_posts(rq, mr->lkey, &index)) {

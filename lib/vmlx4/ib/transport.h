@@ -90,7 +90,7 @@ struct vmlx4_ib {
 		unsigned int retries, rnr_retries; /* left */
 		bool rnr_waits;
 		bool failed;           /* one of them: no new one begins */
-		bool implied;          /* went back for an answer that got lost, and no progress since */
+		bool implied;          /* went back for a lost answer, and no progress since */
 		bool draining, notify; /* SQD */
 		struct vmlx4_ib_timer retry, rnr;
 	} tx;

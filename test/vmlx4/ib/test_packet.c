@@ -183,7 +183,8 @@ test_damage(void **state)
 	(void)state;
 	for (i = 14; i < sizeof(frame); i++) {
 		/* Type of service, time to live and checksums change under way. */
-		bool free = i == 15 || i == 22 || i == 24 || i == 25 || i == 40 || i == 41 || i == 46;
+		bool free = i == 15 || i == 22 || i == 24 || i == 25 || i == 40 || i == 41 ||
+			i == 46;
 
 		memcpy(frame, ipv4_send, sizeof(frame));
 		frame[i] ^= 0x10;
