@@ -44,7 +44,8 @@ add_own(struct option_parser *parser, struct vmlx4_addresses *addresses, const c
 			VMLX4_ADDRESSES_MAX);
 	if (!parse_address(item, gid) || !may_be_own(gid))
 		return option_fail(parser, item,
-			"write IPv4 or IPv6 addresses of a host, without a prefix: 10.0.0.1,fd00::1");
+			"write IPv4 or IPv6 addresses of a host, without a prefix: "
+			"10.0.0.1,fd00::1");
 	for (i = 0; i < addresses->owns; i++)
 		if (memcmp(addresses->own[i], gid, VMLX4_GID_BYTES) == 0)
 			return option_fail(parser, item, "it stands there twice: take one away");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The small programs of libibverbs and perftest: those that look at the adapter, and
-those that want what it does not offer, which have to be told so at once."""
+"""The small programs of libibverbs that look at the adapter. Those that send over it
+are in test_pingpong.py."""
 
 import re
 
@@ -49,35 +49,3 @@ def test_ibv_asyncwatch(network, tmp_path, finding):
         events = re.findall(r"event_type (.*), port", console.output)
     assert events == ["IBV_EVENT_PORT_ERR (10)", "IBV_EVENT_PORT_ACTIVE (9)"] * 3
     finding("ibv_asyncwatch", "%d port events" % len(events))
-
-
-NOT_OFFERED = {
-    "ibv_rc_pingpong": "Couldn't create QP",
-    "ibv_uc_pingpong": "Couldn't create QP",
-    "ibv_ud_pingpong": "Couldn't create QP",
-    "ibv_srq_pingpong": "Couldn't create SRQ",
-    "ibv_xsrq_pingpong": "Couldn't Open the XRC Domain 95",  # EOPNOTSUPP
-}
-
-
-@pytest.mark.parametrize("program", NOT_OFFERED)
-def test_what_is_not_offered(vmlx4, program, finding):
-    done = vmlx4(program, timeout=20)
-    assert done.status == 1 and NOT_OFFERED[program] in done.stderr, str(done)
-    finding(program, "refused at once: " + NOT_OFFERED[program])
-
-
-@pytest.mark.parametrize("program", ["ib_send_bw", "ib_write_lat", "ib_read_bw", "ib_atomic_lat"])
-def test_connected_transports(network, tmp_path, program, finding):
-    """Both ends learn that there are no RC QPs, and leave."""
-    space = network.namespace("a")
-    prefix = netns.inside(space.name)
-    ends = [[program], [program, "127.0.0.1"]]
-    with Console(prefix + build.exec_command(ends[0], "--strict"), cwd=str(tmp_path)) as server:
-        server.expect("Waiting for client to connect")
-        with Console(prefix + build.exec_command(ends[1], "--strict"), cwd=str(tmp_path)) as client:
-            assert client.wait(20) == 1
-            assert server.wait(20) == 1
-            for end in (server, client):
-                assert "Unable to create QP" in end.output, end.output
-    finding(program, "refused at once: Unable to create QP")
