@@ -91,15 +91,17 @@ static int
 create(struct device *device, const struct ib_uverbs_create_xsrq *core,
 	const struct mlx4_ib_create_srq *driver)
 {
-	struct { struct ib_uverbs_create_srq_resp core; uint32_t srqn[2]; } reply;
+	uint8_t bytes[sizeof(struct ib_uverbs_create_srq_resp) + 8]; /* mlx4's part behind */
+	struct ib_uverbs_create_srq_resp reply;
 	struct ib_uverbs_destroy_srq destroy;
 	uint32_t events[2];
 	int ret = write_mlx4(device->ctx, IB_USER_VERBS_CMD_CREATE_XSRQ, core, sizeof(*core),
-		driver, sizeof(*driver), &reply, sizeof(reply));
+		driver, sizeof(*driver), bytes, sizeof(bytes));
 
 	if (ret != 0)
 		return ret;
-	destroy = (struct ib_uverbs_destroy_srq){ .srq_handle = reply.core.srq_handle };
+	memcpy(&reply, bytes, sizeof(reply));
+	destroy = (struct ib_uverbs_destroy_srq){ .srq_handle = reply.srq_handle };
 	assert_int_equal(write_plain(device->ctx, IB_USER_VERBS_CMD_DESTROY_SRQ, &destroy,
 		sizeof(destroy), events, sizeof(uint32_t)), 0);
 	return 0;
