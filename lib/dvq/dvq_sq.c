@@ -19,6 +19,16 @@ dvq_sq_init(struct dvq_sq *sq)
 }
 
 void
+dvq_sq_stamp_free(struct dvq_sq *sq)
+{
+	uint32_t i;
+
+	/* As if the pass before had been completed with stamps. */
+	for (i = sq->pi - sq->bb_cnt; i != sq->ci; i++)
+		*(volatile uint32_t *)dvq_sq_block(sq, i) = dvq_sq_stamp(sq, i);
+}
+
+void
 dvq_sq_reset(struct dvq_sq *sq)
 {
 	dvq_sq_init(sq);

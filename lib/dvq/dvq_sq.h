@@ -393,9 +393,31 @@ dvq_sq_complete(struct dvq_sq *sq, uint16_t wqe_index)
 }
 
 /**
- * The same without the WQE at @p wqe_index: for the first error CQE of a queue,
- * which proves that all WQEs before the failed one were sent. The adapter sends
- * nothing more until the QP was cycled through RESET.
+ * The same for a queue that has had WQEs of one block only: a block that held nothing
+ * else says by its owner bit that it is not posted, and needs no stamp. Before the first
+ * longer WQE, call dvq_sq_stamp_free(), and dvq_sq_complete() from then on.
+ */
+static inline int
+dvq_sq_complete_single(struct dvq_sq *sq, uint16_t wqe_index)
+{
+	uint32_t count = (uint16_t)(wqe_index - (uint16_t)sq->ci);
+
+	if (count >= sq->pi - sq->ci)
+		return -ERANGE;
+	sq->ci += count + 1;
+	return (int)count + 1;
+}
+
+/**
+ * Stamp the blocks that are free. The adapter may have read those of the next
+ * DVQ_SQ_PREFETCH bytes already: they must get WQEs of one block, such as NOPs.
+ */
+void dvq_sq_stamp_free(struct dvq_sq *sq);
+
+/**
+ * The same as dvq_sq_complete() without the WQE at @p wqe_index: for the first error
+ * CQE of a queue, which proves that all WQEs before the failed one were sent. The adapter
+ * sends nothing more until the QP was cycled through RESET.
  *
  * @return blocks taken back, 0 when the first WQE in flight failed; -ERANGE as above.
  */

@@ -18,7 +18,7 @@
 #include "internal.h"
 
 #define EXIT_SKIPPED 77
-#define MAX_POOLS 64
+#define MAX_POOLS 96
 
 static const char *running = "start-up";
 static struct rte_mempool *pools[MAX_POOLS];

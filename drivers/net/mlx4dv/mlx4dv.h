@@ -464,6 +464,8 @@ int mdv_mr_register(struct mdv_priv *priv, const struct mdv_range *r, bool of_po
 bool mdv_mr_knows(struct mdv_priv *priv, const struct mdv_range *r);
 /* Memory that nobody sends from or receives into any more. */
 void mdv_mr_forget(struct mdv_priv *priv, const struct mdv_range *r);
+/* Send queues find their keys anew. */
+void mdv_mr_changed(struct mdv_priv *priv);
 
 /* mlx4dv_mr_pool.c */
 int mdv_mr_pool_init(struct mdv_priv *priv);

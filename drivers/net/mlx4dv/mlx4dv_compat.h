@@ -29,6 +29,13 @@
 #define MDV_STORE_RELEASE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #endif
 
+/* Objects that may be put into a pool's cache by hand; none where the pool counts them. */
+#if defined(RTE_LIBRTE_MEMPOOL_DEBUG) || defined(RTE_LIBRTE_MEMPOOL_STATS)
+#define MDV_CACHE_LIMIT(cache) (0 * (cache)->len)
+#else
+#define MDV_CACHE_LIMIT(cache) ((cache)->flushthresh)
+#endif
+
 /* 23.11 brought rte_eth_recycle_mbufs(). */
 #define MDV_HAS_RECYCLE (RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0))
 

@@ -441,6 +441,14 @@ mdv_mr_forget_pool(struct mdv_priv *priv, const struct mdv_range *r)
 	rte_rwlock_write_unlock(&priv->mr.lock);
 }
 
+void
+mdv_mr_changed(struct mdv_priv *priv)
+{
+	rte_rwlock_write_lock(&priv->mr.lock);
+	table_changed(&priv->mr);
+	rte_rwlock_write_unlock(&priv->mr.lock);
+}
+
 int
 mdv_mr_init(struct mdv_priv *priv)
 {

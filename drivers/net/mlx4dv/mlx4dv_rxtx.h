@@ -33,7 +33,7 @@ struct mdv_priv;
 #define MDV_TX_TUNNEL_TSO_OFFLOADS RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO
 #define MDV_TX_TSO_OFFLOADS (RTE_ETH_TX_OFFLOAD_TCP_TSO | MDV_TX_TUNNEL_TSO_OFFLOADS)
 #define MDV_MR_CACHE 8       /* regions that a queue remembers, the latest first */
-#define MDV_MR_POOLS 256     /* and one of each pool, where no two fall on one another */
+#define MDV_MR_POOLS_BITS 10 /* and one of each pool, where no three share two slots */
 
 /*
  * Life of a queue as the bursts and the control code pass it to each other.
@@ -181,27 +181,45 @@ struct mdv_txq_stats {
 	uint64_t recoveries;
 };
 
+/* A frame that starts up to limit bytes behind start lies inside, however long it is. */
+struct mdv_tx_key {
+	uintptr_t start, limit;
+	uint32_t lkey;
+} __rte_aligned(32);
+
+/*
+ * The region of each pool, found at once where many take turns. Frames at the end of a
+ * region are found by the list of regions.
+ */
+struct mdv_tx_keys {
+	struct mdv_tx_key of[1 << MDV_MR_POOLS_BITS] __rte_cache_aligned; /* in pairs */
+	uint32_t len_range;       /* of a frame, as mdv_txq has it, that the limits are for */
+};
+
 struct mdv_txq {
 	/* Read in every burst. */
+	const volatile uint8_t *next_owner; /* of the next CQE; by mdv_tx_set_next() */
+	uint8_t next_expected;    /* what it holds once the CQE is written, in its top bit */
+	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_select() */
+	bool one_by_one;          /* each packet has a way of its own: see mlx4dv_tx_one.c */
+	bool stamps;              /* blocks are stamped when they complete */
+	uint32_t state;           /* enum mdv_queue_state, atomic */
 	struct dvq_sq sq;
 	struct rte_mbuf **elts;   /* by WQE block in flight: the packet that starts there */
-	uint32_t state;           /* enum mdv_queue_state, atomic */
 	uint32_t inflight;        /* packets in elts: at most nb_desc */
 	uint32_t freed;           /* running count of blocks whose elts are free */
 	uint32_t signalled;       /* running index behind the last WQE that asks for a CQE */
 	uint32_t mixed;           /* up to here not each block holds one segment alone */
-	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
+	uint32_t signal_every;    /* at most so many blocks per CQE */
 	uint16_t nb_desc;
-	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_select() */
-	bool full;                /* more than checksums: one of the following is in use */
-	bool loopback;            /* VF: the adapter looks for the destination inside */
-	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
-	uint32_t mr_generation;   /* of priv->mr when mr[] was filled */
-	uint32_t max_tso;         /* bytes of payload in a packet to be cut */
+	uint16_t port_id;
+	uint32_t mr_generation;   /* of priv->mr when the keys were found */
+	uint64_t others;          /* flags of packets that are not of the common sort */
 	uint64_t vlan_flag;       /* RTE_MBUF_F_TX_VLAN, or 0: nothing is inserted */
 	uint64_t tso_flag;        /* RTE_MBUF_F_TX_TCP_SEG, or 0 */
+	struct mdv_priv *priv;
 	struct mdv_txq_stats stats;
-	struct mdv_mr_entry mr_of_pool[MDV_MR_POOLS]; /* by mdv_tx_pool_slot() */
+	struct mdv_tx_keys keys;
 
 	/*
 	 * Completion side. The CQ needs sq.bb_cnt entries: when the queue fails,
@@ -209,11 +227,16 @@ struct mdv_txq {
 	 */
 	struct dvq_cq cq;
 
+	/* For packets that are not of the common sort. */
+	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
+	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
+	uint32_t max_tso;         /* bytes of payload in a packet to be cut */
+	uint32_t inline_max;      /* longest frame that is copied into its WQE, or 0 */
+	bool loopback;            /* VF: the adapter looks for the destination inside */
+
 	/* Not touched in bursts. */
-	struct mdv_priv *priv;
 	struct rte_eth_txconf conf;
 	uint16_t idx;
-	uint16_t port_id;
 	unsigned int socket;
 	struct ibv_cq *ibv_cq;
 	struct ibv_qp *ibv_qp;
@@ -309,7 +332,7 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
-/* The regions that a queue remembers may be gone. */
+/* mlx4dv_tx_key.c: the regions that a queue remembers may be gone. */
 void mdv_tx_forget_keys(struct mdv_txq *txq);
 /* mlx4dv_tx_prepare.c */
 uint16_t mdv_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
@@ -333,6 +356,14 @@ mdv_tx_ring(const struct mdv_txq *txq)
 }
 
 /* mlx4dv_tx_free.c */
+/* Remember where the next CQE will lie. */
+static inline void
+mdv_tx_set_next(struct mdv_txq *txq)
+{
+	txq->next_owner = &dvq_cq_entry(&txq->cq, txq->cq.ci)->owner_sr_opcode;
+	txq->next_expected = dvq_cq_owner(&txq->cq, txq->cq.ci);
+}
+
 /* Take all completions and free nothing; false: the queue does not run. */
 bool mdv_tx_take_completions(struct mdv_txq *txq);
 /* Take all completions and free what they end; false: the queue failed. */

@@ -10,24 +10,84 @@
 #define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | \
 	RTE_MBUF_F_TX_OUTER_IP_CKSUM)
 
-/* Multiplied, as pools lie at round addresses. */
-static inline unsigned int
-mdv_tx_pool_slot(const struct rte_mempool *mp)
+static_assert(sizeof(struct mdv_tx_key) == 32, "mdv_tx_key_of()");
+
+static inline bool
+mdv_tx_key_fits(const struct mdv_tx_key *key, uintptr_t data)
 {
-	return (unsigned int)(((uintptr_t)mp * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+	return data - key->start <= key->limit;
 }
 
-static_assert(MDV_MR_POOLS == 1 << (64 - 56), "the slots of mdv_tx_pool_slot()");
+/* The first of a pool's two slots. Multiplied, as pools lie at round addresses. */
+static inline struct mdv_tx_key *
+mdv_tx_key_first(const struct mdv_tx_keys *keys, const struct rte_mempool *mp)
+{
+	uint64_t hash = (uintptr_t)mp * UINT64_C(0x9e3779b97f4a7c15);
 
-/* mlx4dv_tx.c: the key of memory that is not of the region last used */
+	return (struct mdv_tx_key *)(uintptr_t)&keys->of[hash >> (64 - MDV_MR_POOLS_BITS)];
+}
+
+static inline struct mdv_tx_key *
+mdv_tx_key_second(const struct mdv_tx_key *first)
+{
+	return (struct mdv_tx_key *)((uintptr_t)first ^ sizeof(*first));
+}
+
+/* The key of a pool's region that holds a frame at @data, or NULL. */
+static __rte_always_inline const struct mdv_tx_key *
+mdv_tx_key_of(const struct mdv_tx_keys *keys, const struct rte_mempool *mp, uintptr_t data)
+{
+	const struct mdv_tx_key *key = mdv_tx_key_first(keys, mp);
+
+	if (likely(mdv_tx_key_fits(key, data)))
+		return key;
+	key = mdv_tx_key_second(key);
+	return likely(mdv_tx_key_fits(key, data)) ? key : NULL;
+}
+
+/* What a packet was found to be, where it is not its length. */
+#define TX_DROPPED 0u         /* counted; the caller frees it */
+#define TX_NO_ROOM UINT32_MAX
+
+/* What the control segment says beside the usual. */
+struct tx_ctrl {
+	uint32_t opcode;
+	uint32_t vlan;
+	uint32_t flags;
+};
+
+/*
+ * mlx4dv_tx_key.c: the key of memory that is not of the region last used, or
+ * MDV_LKEY_NONE: nobody can register it.
+ */
 uint32_t mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uintptr_t start,
 	uintptr_t end);
 
 /*
- * mlx4dv_tx_tso.c: post a packet for the adapter to cut. The length, TX_DROPPED or
- * TX_NO_ROOM. A WQE that takes the last block asks for its CQE.
+ * mlx4dv_tx_run.c: post packets of the common sort, at most @n and none beyond the ring's
+ * end; the last of the @n with a CQE if @cqe says so. Stops at the first that is of
+ * another sort; returns how many.
  */
-uint32_t mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags);
+uint32_t mdv_tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe);
+/* The same of one packet of one segment; false: it is of another sort. */
+bool mdv_tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe);
+
+/*
+ * mlx4dv_tx_one.c: post any packet, with a CQE if @cqe says so, or free and count it as
+ * dropped. False: it takes more blocks than there is room for.
+ */
+bool mdv_tx_one(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe);
+/*
+ * Begin a WQE of at most so many blocks; false: there is no room for it. What takes the
+ * last block asks for its CQE: then that is added to @flags, of the control segment.
+ */
+bool mdv_tx_wqe_begin(struct mdv_txq *txq, struct dvq_wqe *wqe, uint32_t blocks,
+	uint32_t *flags);
+void mdv_tx_wqe_end(struct mdv_txq *txq, struct dvq_wqe *wqe, struct rte_mbuf *m,
+	const struct tx_ctrl *ctrl);
+
+/* mlx4dv_tx_tso.c: post a packet for the adapter to cut. The length, or TX_*. */
+uint32_t mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl);
 /* Can it be cut as the packet asks for? */
 bool mdv_tx_tso_ok(const struct mdv_txq *txq, const struct rte_mbuf *m);
 
@@ -45,17 +105,6 @@ tx_lkey(struct mdv_txq *txq, const struct rte_mbuf *seg, uint32_t *lkey)
 	*lkey = mdv_tx_lkey_other(txq, seg, start, end);
 	return *lkey != MDV_LKEY_NONE;
 }
-
-/* What a packet was found to be, where it is not its length. */
-#define TX_DROPPED 0u         /* counted; the caller frees it */
-#define TX_NO_ROOM UINT32_MAX
-
-/* What the control segment says beside the usual. */
-struct tx_ctrl {
-	uint32_t opcode;
-	uint32_t vlan;
-	uint32_t flags;
-};
 
 /*
  * Each checksum only when asked for: a UDP datagram may have none, a fragment

@@ -77,33 +77,12 @@ tso_append(struct mdv_txq *txq, struct dvq_wqe *wqe, const struct rte_mbuf *m, u
 	return true;
 }
 
-static void
-tso_post(struct mdv_txq *txq, struct dvq_sq *sq, struct dvq_wqe *wqe, struct rte_mbuf *m,
-	 uint32_t flags)
-{
-	struct tx_ctrl ctrl = { DVQ_OP_LSO, 0, flags };
-	uint8_t room[RTE_ETHER_ADDR_LEN];
-	uint32_t i;
-
-	/* What is cut is TCP, and each piece has a checksum of its own. */
-	tx_csum(&ctrl, m->ol_flags | RTE_MBUF_F_TX_TCP_CKSUM);
-	tx_vlan(txq, &ctrl, m);
-	txq->elts[sq->pi & (sq->bb_cnt - 1)] = m;
-	dvq_wqe_end(wqe, ctrl.opcode, ctrl.vlan, ctrl.flags, tx_loopback_mac(txq, m, room));
-	for (i = txq->sq.pi + 1; i != sq->pi; i++)
-		txq->elts[i & (sq->bb_cnt - 1)] = NULL;
-	txq->sq.pi = sq->pi;
-	txq->mixed = sq->pi;
-}
-
 uint32_t
-mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
+mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl)
 {
 	uint32_t header = tso_header(m);
 	uint8_t copy[TSO_MAX_HEADER];
-	struct dvq_sq sq = txq->sq;
-	uint32_t room = dvq_sq_room(&sq);
-	uint32_t pieces, bytes, blocks;
+	uint32_t pieces, bytes;
 	struct dvq_wqe wqe;
 
 	if (unlikely(!mdv_tx_tso_ok(txq, m) || !tso_count(m, header, &pieces))) {
@@ -113,18 +92,18 @@ mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, uint32_t flags)
 	bytes = sizeof(struct dvq_ctrl_seg) +
 		RTE_ALIGN_CEIL(sizeof(struct dvq_lso_seg) + header, DVQ_WQE_UNIT) +
 		pieces * DVQ_WQE_UNIT;
-	blocks = dvq_sq_blocks(bytes);
-	if (unlikely(room < blocks))
+	if (unlikely(!mdv_tx_wqe_begin(txq, &wqe, dvq_sq_blocks(bytes), &ctrl->flags)))
 		return TX_NO_ROOM;
-	if (unlikely(room == blocks))
-		flags |= DVQ_CTRL_CQE;
-	dvq_wqe_begin(&wqe, &sq);
 	/* Headers may be spread over segments. */
 	dvq_wqe_lso(&wqe, rte_pktmbuf_read(m, 0, header, copy), header, m->tso_segsz);
 	if (unlikely(!tso_append(txq, &wqe, m, header))) {
 		txq->stats.drop_unregistered++;
 		return TX_DROPPED;
 	}
-	tso_post(txq, &sq, &wqe, m, flags);
+	ctrl->opcode = DVQ_OP_LSO;
+	/* What is cut is TCP, and each piece has a checksum of its own. */
+	tx_csum(ctrl, m->ol_flags | RTE_MBUF_F_TX_TCP_CKSUM);
+	tx_vlan(txq, ctrl, m);
+	mdv_tx_wqe_end(txq, &wqe, m, ctrl);
 	return m->pkt_len;
 }

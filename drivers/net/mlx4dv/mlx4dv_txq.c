@@ -12,6 +12,10 @@
 #include "mlx4dv.h"
 #include "mlx4dv_log.h"
 
+#define TX_SIGNAL_EVERY 64u   /* blocks per completion, at most; half of it at least */
+/* Room for the NOPs and the WQE with which a queue starts to stamp: mlx4dv_tx_one.c */
+#define TX_SMALL_RING 128u
+
 uint8_t *mdv_uar[RTE_MAX_ETHPORTS];
 
 uint64_t
@@ -147,6 +151,19 @@ create_cq(struct mdv_txq *txq)
 	return errno != 0 ? -errno : -ENOMEM;
 }
 
+/*
+ * Stamps are for WQEs of several blocks: a block that only ever held the first one of a
+ * WQE says by its owner bit that it is not posted.
+ */
+static void
+choose_ring_rules(struct mdv_txq *txq)
+{
+	uint64_t long_wqes = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | MDV_TX_TSO_OFFLOADS;
+
+	txq->stamps = (txq->conf.offloads & long_wqes) != 0 || txq->sq.bb_cnt < TX_SMALL_RING;
+	txq->signal_every = RTE_MIN(TX_SIGNAL_EVERY, txq->nb_desc / 2u);
+}
+
 static int
 open_queue(struct mdv_txq *txq)
 {
@@ -163,6 +180,8 @@ open_queue(struct mdv_txq *txq)
 		return ret;
 	}
 	mdv_uar[txq->port_id] = (uint8_t *)(uintptr_t)txq->sq.db - DVQ_UAR_SEND_DB;
+	mdv_tx_set_next(txq);
+	choose_ring_rules(txq);
 	txq->elts = mdv_zalloc(txq->priv, "a TX ring", txq->sq.bb_cnt * sizeof(txq->elts[0]),
 		txq->socket);
 	return txq->elts != NULL ? 0 : -ENOMEM;
@@ -176,7 +195,6 @@ start_queue(struct mdv_txq *txq)
 	txq->inflight = 0;
 	txq->freed = 0;
 	txq->mixed = 0;
-	memset(txq->mr, 0, sizeof(txq->mr));
 	ret = create_cq(txq);
 	if (ret == 0)
 		ret = create_qp(txq);
