@@ -231,7 +231,6 @@ struct mdv_txq {
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
 	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint32_t max_tso;         /* bytes of payload in a packet to be cut */
-	uint32_t inline_max;      /* longest frame that is copied into its WQE, or 0 */
 	bool loopback;            /* VF: the adapter looks for the destination inside */
 
 	/* Not touched in bursts. */
