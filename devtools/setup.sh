@@ -20,7 +20,7 @@ packages()
 		echo dpdk dpdk-dev python3 ibverbs-providers librte-net-mlx4-23
 		;;
 	test)
-		echo python3-pytest python3-scapy ibverbs-utils perftest \
+		echo python3-pytest python3-pytest-xdist python3-scapy ibverbs-utils perftest \
 			python3-pyverbs iproute2 ethtool iputils-ping iperf3 tcpdump \
 			mandoc valgrind make python3-pyelftools openvswitch-switch-dpdk \
 			python3-matplotlib

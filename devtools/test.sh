@@ -13,5 +13,9 @@ for argument; do
 	[ ! -e "${argument%%::*}" ] || all=
 done
 
+# Everything is shared by two workers (test/harness/parallel.py); -n0 for one.
+workers=
+[ -z "$all" ] || [ "$(nproc)" -lt 2 ] || workers=-n2
+
 # shellcheck disable=SC2086 # nothing, or one word
-exec /usr/bin/python3 -m pytest -p no:cacheprovider --rootdir=test -q "$@" $all
+exec /usr/bin/python3 -m pytest -p no:cacheprovider --rootdir=test -q $workers "$@" $all

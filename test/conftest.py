@@ -33,6 +33,30 @@ def pytest_collect_file(file_path, parent):
     return None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from harness import parallel
+    return parallel.Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        # The largest share first: the others fill the rest of the time.
+        from harness import parallel
+        items.sort(key=lambda item: parallel.share(item.nodeid) != parallel.WHOLE_MACHINE)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["findings"] = session.config.stash[FINDINGS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    found = getattr(node, "workeroutput", {}).get("findings", [])
+    node.config.stash[FINDINGS].extend(tuple(finding) for finding in found)
+
+
 def pytest_report_header():
     return "build: %s%s" % (build.build_dir(), ", sanitized" if build.sanitized() else "")
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Huge pages for DPDK programs that share memory. Nothing else here needs any."""
 
+import fcntl
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -12,6 +14,7 @@ from mlx4dvlib import build
 COUNT = pathlib.Path("/proc/sys/vm/nr_hugepages")
 FREE = "HugePages_Free:"
 SIZE = "Hugepagesize:"
+LOCK = pathlib.Path(tempfile.gettempdir()) / "mlx4dv-hugepages.lock"
 
 
 class Unavailable(Exception):
@@ -32,14 +35,18 @@ def meminfo(name):
 
 
 class Hugepages:
-    """A mounted folder with at least so many megabytes of them, while it is open."""
+    """A mounted folder with at least so many megabytes of them, while it is open.
+    One at a time on a machine: how many pages there are is set for all of it."""
 
     def __init__(self, folder, megabytes):
         self.folder = folder
         self.prefix = folder.parent.name
         self._before = None
+        self._lock = LOCK.open("w", encoding="ascii")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         size = meminfo(SIZE) / 1024
         if size != 2:
+            self._lock.close()
             raise Unavailable("the huge pages of this kernel are not of 2 MB")
         missing = megabytes // 2 - meminfo(FREE)
         try:
@@ -68,3 +75,4 @@ class Hugepages:
         if self._before is not None:
             COUNT.write_text(str(self._before))
         shutil.rmtree("/var/run/dpdk/" + self.prefix, ignore_errors=True)
+        self._lock.close()
