@@ -52,7 +52,8 @@ packages()
 		echo dpkg-dev
 		;;
 	*)
-		die "unknown group '$1'; one of: build run test bench check-dpdk check-arm fuzz lint docs"
+		die "unknown group '$1'; one of: build run test bench check-dpdk check-arm fuzz" \
+			"lint docs"
 		;;
 	esac
 }
