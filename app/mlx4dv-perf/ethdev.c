@@ -23,6 +23,7 @@ enum {
 	MANY_POOLS = 1 << 7,
 	EMPTY = 1 << 8,
 	FORWARD = 1 << 9,          /* what was received is sent */
+	INLINE = 1 << 10,          /* frames are copied into WQEs, by a device argument */
 };
 
 static struct {
@@ -88,6 +89,16 @@ contradiction(void)
 	return NULL;
 }
 
+/* Does the driver say of its queue that it copies frames? */
+static bool
+is_inline(void)
+{
+	struct rte_eth_burst_mode mode;
+
+	return rte_eth_tx_burst_mode_get(TESTED, 0, &mode) == 0 &&
+		strstr(mode.info, "Inline") != NULL;
+}
+
 /* The longest a driver has to hold on to, and what the caches hide. */
 static unsigned int
 mbufs_to_send(const struct perf_options *options)
@@ -130,6 +141,8 @@ open_case(const struct perf_case *one, const struct perf_options *options)
 	why_not = flows_open(TESTED, options->flows);
 	if (why_not == NULL && (run.kind & (TX | EMPTY)) == TX && !can_send())
 		why_not = "such frames are not accepted";
+	if (why_not == NULL && (run.kind & INLINE) != 0 && !is_inline())
+		why_not = "no TX burst mode Inline (net_mlx4dv: tx_inline=64)";
 	if (why_not != NULL)
 		close_case();
 	return why_not;
@@ -365,6 +378,7 @@ static const struct perf_case cases[] = {
 	TX_CASE("tx_checksum", OFFLOADS),
 	TX_CASE("tx_2seg", TWO_SEGS),
 	TX_CASE("tx_64pools", MANY_POOLS),
+	TX_CASE("tx_inline", INLINE),
 	TX_CASE("tx_empty", EMPTY),
 	{ .name = "forward", .open = open_case, .prepare = rx_prepare, .burst = forward_burst,
 		.idle = forward_idle, .finish = forward_finish, .close = close_case,

@@ -60,6 +60,8 @@ def test_arguments_are_those_of_the_code_and_the_guide(listed):
     ("port=1,port=1", "port=1 is given twice"),
     ("device=mlx4_0", 'unknown argument "device": the arguments are port='),
     ("mr_ext_memseg_en=yes", "mr_ext_memseg_en=yes: want 1"),
+    ("tx_inline=225", "tx_inline=225: want the bytes of the longest frame"),
+    ("tx_inline=all", "tx_inline=all: want the bytes of the longest frame"),
 ])
 def test_bad_arguments_by_pci_address(vmlx4, devargs, said):
     preload, eal = testpmd.driver_arguments(pci=True, devargs=devargs)

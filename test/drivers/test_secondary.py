@@ -75,6 +75,18 @@ def test_two_processes_forward(primary, secondary, pci):
     assert one.quit() == 0
 
 
+def test_two_processes_send_inline(primary, secondary):
+    """Frames of 64 bytes are copied into WQEs by either process."""
+    one = primary(devargs="tx_inline=64")
+    other = secondary()
+    assert "Burst mode: Scalar Inline" in one.do("show txq info 0 1")
+    assert min(forward(one, other)) > 1000
+    assert counted(one) == counted(other)
+    assert all(stats["RX-errors"] == stats["TX-errors"] == 0 for stats in counted(one))
+    assert other.quit() == 0
+    assert one.quit() == 0
+
+
 def test_restart_of_the_port_under_a_secondary(primary, secondary):
     one = primary()
     other = secondary()

@@ -17,6 +17,8 @@ OURS, STOCK, VERBS, FLOOR = "net_mlx4dv", "net_mlx4", "verbs", "floor"
 # All others: a driver of DPDK, "ethdev".
 SUBJECTS = {VERBS: "verbs", FLOOR: "floor", "libdvq": "libdvq", "libibverbs": "libibverbs"}
 BITWIDTHS = {64: (), 128: (), 256: ("avx2",), 512: ("avx512f", "avx512bw")}
+# Cases that are about a device argument of ours.
+DEVARGS = {"tx_inline": "tx_inline=64"}
 LONGEST = 1800
 
 
@@ -51,14 +53,15 @@ def main_cpu():
     return max(os.sched_getaffinity(0))
 
 
-def driver_arguments(driver):
+def driver_arguments(driver, devargs=""):
     """The launcher's options and the EAL's arguments that make two ports of a driver."""
     if driver not in (OURS, STOCK):
         raise PerfError("--driver %s: give EAL arguments for its two ports behind --" % driver)
     if driver == OURS and installed():
-        return [], ["--no-pci", *("--vdev=net_mlx4dv%d,device=mlx4_0,port=%d" % (port, port + 1)
-                                  for port in (0, 1))]
-    return testpmd.driver_arguments(driver)
+        extra = "," + devargs if devargs else ""
+        return [], ["--no-pci", *("--vdev=net_mlx4dv%d,device=mlx4_0,port=%d%s" % (
+            port, port + 1, extra) for port in (0, 1))]
+    return testpmd.driver_arguments(driver, devargs=devargs if driver == OURS else "")
 
 
 def eal_arguments():
@@ -88,7 +91,7 @@ def runs_here(case):
     return set(needed) <= set(flags)
 
 
-def command(driver, cases=(), options=(), bits=None, eal=None, real=False):
+def command(driver, cases=(), options=(), bits=None, eal=None, real=False, devargs=""):
     """The command line of one worker. eal: arguments that say what the ports are."""
     subject = SUBJECTS.get(driver, "ethdev")
     launch = []
@@ -97,7 +100,7 @@ def command(driver, cases=(), options=(), bits=None, eal=None, real=False):
         if eal is None:
             if real:
                 raise PerfError("--real: give the EAL arguments of the two ports behind --")
-            launch, eal = driver_arguments(driver)
+            launch, eal = driver_arguments(driver, devargs)
         arguments = ["--", *([] if real else eal_arguments()), *eal]
         if bits is not None:
             arguments.append("--force-max-simd-bitwidth=%d" % bits)
@@ -133,15 +136,15 @@ def run_worker(line, driver, log=None):
 
 
 def measure(driver, cases=(), options=(), eal=None, real=False):
-    """A process for each SIMD bit width that the cases name; rows in the cases' order.
-    No case at all: every one that the worker knows."""
+    """A process for each SIMD bit width and device argument that the cases name; rows in
+    the cases' order. No case at all: every one that the worker knows."""
     groups = {}
     for case in cases or [""]:
         name, bits = split_case(case)
-        groups.setdefault(bits, []).extend([name] if name else [])
+        groups.setdefault((bits, DEVARGS.get(name, "")), []).extend([name] if name else [])
     rows = {}
-    for bits, names in groups.items():
-        line = command(driver, names, options, bits, eal, real)
+    for (bits, devargs), names in groups.items():
+        line = command(driver, names, options, bits, eal, real, devargs)
         for row in run_worker(line, driver):
             if bits is not None:
                 row["case"] += "@%d" % bits

@@ -9,14 +9,14 @@ from .perf import FLOOR, OURS, STOCK, VERBS, PerfError, Progress, Table, measure
 
 DRIVERS = (OURS, STOCK, VERBS, FLOOR)
 CASES = ("rx", "rx_offload", "rx_vlan", "rx_scatter", "rx_empty", "tx", "tx_fast_free",
-         "tx_checksum", "tx_2seg", "tx_64pools", "tx_empty", "forward")
+         "tx_checksum", "tx_2seg", "tx_64pools", "tx_inline", "tx_empty", "forward")
 KNOWN = {VERBS: ("rx", "tx", "tx_single"), FLOOR: ("rx", "tx_fast_free")}
 # A case of ours and what the others have that is nearest to it.
 NEAREST = {
-    STOCK: {"tx_fast_free": "tx", "rx_vlan": "rx_offload"},
-    VERBS: {"tx_fast_free": "tx"},
+    STOCK: {"tx_fast_free": "tx", "tx_inline": "tx", "rx_vlan": "rx_offload"},
+    VERBS: {"tx_fast_free": "tx", "tx_inline": "tx"},
     FLOOR: {"rx_offload": "rx", "rx_vlan": "rx", "tx": "tx_fast_free",
-            "tx_checksum": "tx_fast_free"},
+            "tx_checksum": "tx_fast_free", "tx_inline": "tx_fast_free"},
 }
 
 

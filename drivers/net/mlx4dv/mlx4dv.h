@@ -203,6 +203,7 @@ struct mdv_priv {
 	struct ibv_pd *pd;
 	unsigned int port;        /* from 1 */
 	bool mr_ext_memseg;       /* devarg mr_ext_memseg_en */
+	uint32_t tx_inline;       /* devarg tx_inline */
 	struct mdv_caps caps;
 
 	char ifname[IF_NAMESIZE];

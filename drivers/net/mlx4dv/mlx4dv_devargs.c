@@ -16,6 +16,7 @@ struct parsing {
 	const char *name; /* of the device, for messages */
 	bool vdev;
 	bool has_mr_ext_memseg;
+	bool has_tx_inline;
 	struct mdv_devargs *args;
 };
 
@@ -79,6 +80,31 @@ parse_mr_ext_memseg(struct parsing *p, const char *value)
 }
 
 static int
+parse_tx_inline(struct parsing *p, const char *value)
+{
+	unsigned long bytes;
+	char *end;
+
+	if (p->has_tx_inline) {
+		MDV_LOG(ERR, "%s: " MDV_ARG_TX_INLINE "=%s is given twice: give it once",
+			p->name, value);
+		return -EINVAL;
+	}
+	errno = 0;
+	bytes = strtoul(value, &end, 10);
+	if (errno != 0 || *end != '\0' || value[0] < '0' || value[0] > '9' ||
+	    bytes > MDV_TX_INLINE_MAX || (bytes != 0 && bytes < MDV_TX_INLINE_MIN)) {
+		MDV_LOG(ERR, "%s: " MDV_ARG_TX_INLINE "=%s: want the bytes of the longest frame "
+			"that is copied into its work request, %u to %u, or 0 for none",
+			p->name, value, MDV_TX_INLINE_MIN, MDV_TX_INLINE_MAX);
+		return -EINVAL;
+	}
+	p->has_tx_inline = true;
+	p->args->tx_inline = (uint32_t)bytes;
+	return 0;
+}
+
+static int
 parse_pair(struct parsing *p, const char *key, const char *value)
 {
 	if (value == NULL)
@@ -89,6 +115,8 @@ parse_pair(struct parsing *p, const char *key, const char *value)
 		return parse_port(p, value);
 	if (strcmp(key, MDV_ARG_MR_EXT_MEMSEG) == 0)
 		return parse_mr_ext_memseg(p, value);
+	if (strcmp(key, MDV_ARG_TX_INLINE) == 0)
+		return parse_tx_inline(p, value);
 	MDV_LOG(ERR, "%s: unknown argument \"%s\": the arguments are %s", p->name, key,
 		p->vdev ? MDV_VDEV_PARAMETERS : MDV_PCI_PARAMETERS);
 	return -EINVAL;

@@ -285,9 +285,13 @@ mdv_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		.nb_seg_max = MDV_RX_MAX_SGE,
 		.nb_mtu_seg_max = MDV_RX_MAX_SGE,
 	};
-	/* One WQE stays free for the NOP that asks for the completion of the others. */
+	/*
+	 * One WQE stays free for the NOP that asks for the completion of the others. Inline
+	 * frames may take several blocks each.
+	 */
 	info->tx_desc_lim = (struct rte_eth_desc_lim){
-		.nb_max = (uint16_t)RTE_MIN(priv->caps.max_qp_wr - 1, UINT16_MAX),
+		.nb_max = (uint16_t)RTE_MIN((priv->caps.max_qp_wr - 1) /
+			mdv_tx_inline_blocks(priv->tx_inline), UINT16_MAX),
 		.nb_min = 1,
 		.nb_align = 1,
 		.nb_seg_max = MDV_TX_MAX_SEGS,

@@ -375,6 +375,7 @@ mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
 	dev->device = rdev;
 	init_priv(priv, dev, ibname, port);
 	priv->mr_ext_memseg = args->mr_ext_memseg;
+	priv->tx_inline = args->tx_inline;
 	ret = mdv_port_open(priv);
 	if (ret != 0) {
 		rte_eth_dev_release_port(dev);

@@ -231,6 +231,7 @@ struct mdv_txq {
 	struct mdv_mr_entry mr[MDV_MR_CACHE]; /* [0] is the most recent */
 	uint32_t len_range;       /* of a frame, beyond MDV_TX_MIN_LEN; by mdv_tx_set_mtu() */
 	uint32_t max_tso;         /* bytes of payload in a packet to be cut */
+	uint32_t inline_max;      /* bytes of a frame that is copied into its WQE; or 0 */
 	bool loopback;            /* VF: the adapter looks for the destination inside */
 
 	/* Not touched in bursts. */
@@ -331,6 +332,8 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+/* mlx4dv_tx_inline.c: blocks of a WQE that holds a frame of this length */
+uint32_t mdv_tx_inline_blocks(uint32_t len);
 /* mlx4dv_tx_key.c: the regions that a queue remembers may be gone. */
 void mdv_tx_forget_keys(struct mdv_txq *txq);
 /* mlx4dv_tx_prepare.c */

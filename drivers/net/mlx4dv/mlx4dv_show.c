@@ -182,8 +182,11 @@ mdv_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burs
 int
 mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burst_mode *mode)
 {
-	if (dev->data->tx_queues[idx] == NULL)
+	const struct mdv_txq *txq = dev->data->tx_queues[idx];
+
+	if (txq == NULL)
 		return -EINVAL;
-	snprintf(mode->info, sizeof(mode->info), "Scalar");
+	snprintf(mode->info, sizeof(mode->info), "%s",
+		 txq->inline_max != 0 ? "Scalar Inline" : "Scalar");
 	return 0;
 }

@@ -163,7 +163,7 @@ mdv_tx_select(struct mdv_txq *txq)
 	txq->tso_flag = (offloads & MDV_TX_TSO_OFFLOADS) != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
 	txq->others = RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM |
 		txq->vlan_flag | txq->tso_flag;
-	txq->one_by_one = txq->loopback;
+	txq->one_by_one = txq->loopback || txq->inline_max != 0;
 	set_longest(txq, data->mtu);
 	mdv_tx_forget_keys(txq);
 }

@@ -48,6 +48,7 @@ mdv_tx_key_of(const struct mdv_tx_keys *keys, const struct rte_mempool *mp, uint
 /* What a packet was found to be, where it is not its length. */
 #define TX_DROPPED 0u         /* counted; the caller frees it */
 #define TX_NO_ROOM UINT32_MAX
+#define TX_NOT_INLINE (UINT32_MAX - 1)
 
 /* What the control segment says beside the usual. */
 struct tx_ctrl {
@@ -85,6 +86,12 @@ bool mdv_tx_wqe_begin(struct mdv_txq *txq, struct dvq_wqe *wqe, uint32_t blocks,
 	uint32_t *flags);
 void mdv_tx_wqe_end(struct mdv_txq *txq, struct dvq_wqe *wqe, struct rte_mbuf *m,
 	const struct tx_ctrl *ctrl);
+
+/*
+ * mlx4dv_tx_inline.c: post a packet inside its WQE, if it is short enough for that. The
+ * length, TX_NO_ROOM or TX_NOT_INLINE.
+ */
+uint32_t mdv_tx_inline(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl);
 
 /* mlx4dv_tx_tso.c: post a packet for the adapter to cut. The length, or TX_*. */
 uint32_t mdv_tx_tso(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl);

@@ -162,11 +162,18 @@ send_seg(struct mdv_txq *txq, struct rte_mbuf *m, const struct tx_ctrl *ctrl)
 static inline uint32_t
 send_one(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl)
 {
+	uint32_t len;
+
 	if ((m->ol_flags & txq->tso_flag) != 0)
 		return mdv_tx_tso(txq, m, ctrl);
 	if (unlikely((m->ol_flags & TX_CSUM_FLAGS) != 0))
 		tx_csum(ctrl, m->ol_flags);
 	tx_vlan(txq, ctrl, m);
+	if (txq->inline_max != 0) {
+		len = mdv_tx_inline(txq, m, ctrl);
+		if (len != TX_NOT_INLINE)
+			return len;
+	}
 	return likely(m->nb_segs == 1) ? send_seg(txq, m, ctrl) : send_chain(txq, m, ctrl);
 }
 

@@ -50,6 +50,7 @@ alloc_queue(struct mdv_priv *priv, uint16_t idx, unsigned int socket)
 	txq->socket = socket;
 	txq->loopback = priv->caps.vf;
 	txq->max_tso = priv->caps.max_tso;
+	txq->inline_max = priv->tx_inline;
 	return txq;
 }
 
@@ -111,6 +112,13 @@ qp_hint(int err)
 	return "";
 }
 
+/* WQEs of one block that the ring is to hold: as many frames as descriptors, inline or not. */
+static uint32_t
+ring_wqes(const struct mdv_txq *txq)
+{
+	return txq->nb_desc * mdv_tx_inline_blocks(txq->inline_max);
+}
+
 static int
 create_qp(struct mdv_txq *txq)
 {
@@ -121,7 +129,7 @@ create_qp(struct mdv_txq *txq)
 		.send_cq = txq->ibv_cq,
 		.recv_cq = txq->ibv_cq,
 		.cap = {
-			.max_send_wr = txq->nb_desc,
+			.max_send_wr = ring_wqes(txq),
 			.max_send_sge = 1,
 		},
 	};
@@ -130,7 +138,7 @@ create_qp(struct mdv_txq *txq)
 	if (txq->ibv_qp != NULL)
 		return 0;
 	MDV_PLOG(priv, ERR, "TX queue %u: ibv_create_qp(RAW_PACKET, %u WQEs) failed: %s%s",
-		 txq->idx, txq->nb_desc, strerror(errno), qp_hint(errno));
+		 txq->idx, ring_wqes(txq), strerror(errno), qp_hint(errno));
 	return errno != 0 ? -errno : -ENOMEM;
 }
 
@@ -141,7 +149,7 @@ create_cq(struct mdv_txq *txq)
 	 * When the queue fails, each WQE of the ring is flushed with a CQE of its
 	 * own; the ring is what max_send_wr and libmlx4's headroom round up to.
 	 */
-	uint32_t cqes = rte_align32pow2(txq->nb_desc + DVQ_SQ_PREFETCH / DVQ_SQ_BB_SIZE + 1);
+	uint32_t cqes = rte_align32pow2(ring_wqes(txq) + DVQ_SQ_PREFETCH / DVQ_SQ_BB_SIZE + 1);
 
 	txq->ibv_cq = ibv_create_cq(txq->priv->ctx, (int)cqes, NULL, NULL, 0);
 	if (txq->ibv_cq != NULL)
@@ -160,7 +168,8 @@ choose_ring_rules(struct mdv_txq *txq)
 {
 	uint64_t long_wqes = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | MDV_TX_TSO_OFFLOADS;
 
-	txq->stamps = (txq->conf.offloads & long_wqes) != 0 || txq->sq.bb_cnt < TX_SMALL_RING;
+	txq->stamps = (txq->conf.offloads & long_wqes) != 0 || txq->sq.bb_cnt < TX_SMALL_RING ||
+		mdv_tx_inline_blocks(txq->inline_max) > 1;
 	txq->signal_every = RTE_MIN(TX_SIGNAL_EVERY, txq->nb_desc / 2u);
 }
 
