@@ -2,15 +2,17 @@
 
 /* A message there and back over a reliable connection, again and again; how long it takes. */
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <common.h>
 #include <dvq.h>
+
+#include <meet.h>
+#include <program.h>
+#include <rc.h>
+#include <verbs.h>
 
 #define RING 16           /* messages in flight, at most: one is, here */
 #define SLOT 4096u        /* bytes of a buffer */
@@ -19,10 +21,8 @@
 const char program[] = "dvq_ping";
 
 static struct {
-	const char *device, *path;
-	uint64_t rounds;
-	uint32_t size;
-	uint8_t port;
+	const char *device;
+	uint64_t rounds, size, port;
 } opt = { .rounds = 10000, .size = 64, .port = 1 };
 
 /* One side: a buffer to send from, and one to receive into. */
@@ -59,7 +59,7 @@ open_side(struct side *side, struct ibv_context *ctx)
 		.error = error, .error_size = sizeof(error) };
 
 	memory_open(&side->memory, ctx, 2 * SLOT);
-	side->ibv_cq = must(ibv_create_cq(ctx, 2 * RING, NULL, NULL, 0), "ibv_create_cq");
+	side->ibv_cq = create_cq(ctx, 2 * RING);
 	attr.send_cq = attr.recv_cq = side->ibv_cq;
 	side->qp = must(ibv_create_qp(side->memory.pd, &attr), "ibv_create_qp");
 	req.qp = side->qp;
@@ -82,7 +82,7 @@ static void
 send_message(struct side *side, uint64_t round)
 {
 	struct dvq_sge sge = { .addr = (uintptr_t)side->memory.bytes,
-		.lkey = side->memory.mr->lkey, .len = opt.size };
+		.lkey = side->memory.mr->lkey, .len = (uint32_t)opt.size };
 
 	memset(side->memory.bytes, (int)(round % 251), opt.size);
 	if (dvq_post_send(&side->sq, &sge, 1, DVQ_CTRL_CQE) != 0)
@@ -99,8 +99,7 @@ check_message(const struct side *side, uint32_t length, uint64_t round)
 	for (i = 0; i < opt.size && bytes[i] == round % 251; i++)
 		;
 	if (length != opt.size || i != opt.size)
-		die(1, "message %llu is of %u bytes, byte %u is wrong", (unsigned long long)round,
-		    length, i);
+		die(1, "message %" PRIu64 " is of %u bytes, byte %u is wrong", round, length, i);
 }
 
 static void
@@ -132,7 +131,7 @@ wait_for_message(struct side *side, uint64_t round)
 		if (dvq_cq_poll_batch(&side->cq, &wc, 1) != 0)
 			take(side, &wc, round);
 		else if (now() > patience)
-			die(1, "no answer to message %llu", (unsigned long long)round);
+			die(1, "no answer to message %" PRIu64, round);
 	}
 }
 
@@ -155,124 +154,68 @@ play(struct side *client, struct side *server)
 	}
 	took = now() - start;
 	if (client != NULL)
-		printf("%llu messages of %u bytes there and back, %.2f us each\n",
-		       (unsigned long long)opt.rounds, opt.size, took * 1e6 / (double)opt.rounds);
-}
-
-/* ---- two processes tell each other their addresses over a socket of the file system ---- */
-
-static int
-meet(int serving)
-{
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0), peer;
-
-	if (strlen(opt.path) >= sizeof(name.sun_path))
-		die(2, "'%s' is too long for the name of a socket", opt.path);
-	strcpy(name.sun_path, opt.path);
-	if (!serving) {
-		if (connect(fd, (struct sockaddr *)&name, sizeof(name)) != 0)
-			die(1, "%s: %s; start the server first", opt.path, strerror(errno));
-		return fd;
-	}
-	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) != 0 || listen(fd, 1) != 0)
-		die(1, "%s: %s", opt.path, strerror(errno));
-	printf("waiting at %s\n", opt.path);
-	fflush(stdout);
-	peer = accept(fd, NULL, NULL);
-	unlink(opt.path);
-	close(fd);
-	return peer;
-}
-
-static void
-exchange(int fd, const void *mine, void *theirs, size_t size)
-{
-	if (write(fd, mine, size) != (ssize_t)size ||
-	    recv(fd, theirs, size, MSG_WAITALL) != (ssize_t)size)
-		die(1, "the other process has gone");
-}
-
-static void
-two_processes(struct side *side, int serving)
-{
-	struct address mine = address_of(side->qp, opt.port), theirs;
-	int fd = meet(serving);
-	char ready = 0;
-
-	exchange(fd, &mine, &theirs, sizeof(mine));
-	connect_rc(side->qp, opt.port, &theirs);
-	post_receive(side);
-	/* Neither sends before the other one can receive, nor leaves before it has. */
-	exchange(fd, &ready, &ready, 1);
-	play(serving ? NULL : side, serving ? side : NULL);
-	exchange(fd, &ready, &ready, 1);
-	close(fd);
-}
-
-static void
-one_process(struct side *a, struct side *b)
-{
-	struct address of_a = address_of(a->qp, opt.port), of_b = address_of(b->qp, opt.port);
-
-	connect_rc(a->qp, opt.port, &of_b);
-	connect_rc(b->qp, opt.port, &of_a);
-	post_receive(a);
-	post_receive(b);
-	play(a, b);
+		printf("%" PRIu64 " messages of %" PRIu64 " bytes there and back, %.2f us each\n",
+		       opt.rounds, opt.size, took * 1e6 / (double)opt.rounds);
 }
 
 /* ---- start and end ---- */
 
-static const char usage[] = "usage: dvq_ping both | server SOCKET | client SOCKET "
-	"[-d mlx4_0] [-p port] [-n rounds] [-s bytes]";
-
-/* Returns the mode: 'b', 's' or 'c'. */
-static char
-parse(int argc, char **argv)
+static void
+one_process(struct side *a, struct ibv_context *ctx)
 {
-	int both = argc > 1 && strcmp(argv[1], "both") == 0, first = both ? 2 : 3, c;
+	struct side b;
 
-	if (!both && (argc < 3 || (strcmp(argv[1], "server") != 0 &&
-				   strcmp(argv[1], "client") != 0)))
-		die(2, "%s", usage);
-	opt.path = both ? NULL : argv[2];
-	opterr = 0;
-	optind = first;
-	while ((c = getopt(argc, argv, "+:d:p:n:s:")) != -1) {
-		if (c == 'd')
-			opt.device = optarg;
-		else if (c == 'p')
-			opt.port = (uint8_t)number('p', optarg, 1, 2);
-		else if (c == 'n')
-			opt.rounds = number('n', optarg, 1, 1000000000);
-		else if (c == 's')
-			opt.size = (uint32_t)number('s', optarg, 1, SLOT);
-		else
-			die(2, "-%c %s; %s", optopt, c == ':' ? "lacks its value" : "is unknown",
-			    usage);
-	}
-	if (optind != argc)
-		die(2, "'%s' is one argument too many; %s", argv[optind], usage);
-	return argv[1][0];
+	open_side(&b, ctx);
+	connect_pair(a->qp, b.qp, opt.port);
+	post_receive(a);
+	post_receive(&b);
+	play(a, &b);
+	close_side(&b);
 }
+
+static void
+two_processes(struct side *side, const char *path, int serving)
+{
+	int fd = meet(path, serving);
+
+	connect_over(fd, side->qp, opt.port);
+	post_receive(side);
+	/* Neither sends before the other one can receive, nor leaves before it has. */
+	wait_for_peer(fd);
+	play(serving ? NULL : side, serving ? side : NULL);
+	wait_for_peer(fd);
+	close(fd);
+}
+
+static const struct option_entry options[] = {
+	{ 'd', &opt.device, NULL, 0, 0 },
+	{ 'p', NULL, &opt.port, 1, 2 },
+	{ 'n', NULL, &opt.rounds, 1, 1000000000 },
+	{ 's', NULL, &opt.size, 1, SLOT },
+	{ 0 },
+};
 
 int
 main(int argc, char **argv)
 {
-	char mode = parse(argc, argv);
-	struct ibv_context *ctx = open_device(opt.device, opt.port);
-	struct side a, b;
+	static const char usage[] = "usage: dvq_ping both | server SOCKET | client SOCKET "
+		"[-d mlx4_0] [-p port] [-n rounds] [-s bytes]";
+	const char *mode = argc > 1 ? argv[1] : "";
+	int both = strcmp(mode, "both") == 0, serving = strcmp(mode, "server") == 0;
+	int words = both ? 1 : 2; /* before the options */
+	struct ibv_context *ctx;
+	struct side side;
 
-	open_side(&a, ctx);
-	if (mode == 'b') {
-		open_side(&b, ctx);
-		one_process(&a, &b);
-		close_side(&b);
-	} else {
-		two_processes(&a, mode == 's');
-	}
-	close_side(&a);
+	if (argc <= words || (!both && !serving && strcmp(mode, "client") != 0))
+		die(2, "%s", usage);
+	parse_options(argc - words, argv + words, options, usage);
+	ctx = open_device(opt.device, opt.port);
+	open_side(&side, ctx);
+	if (both)
+		one_process(&side, ctx);
+	else
+		two_processes(&side, argv[2], serving);
+	close_side(&side);
 	must0(ibv_close_device(ctx), "ibv_close_device");
 	return 0;
 }

@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <common.h>
 #include <dvq.h>
+
+#include <program.h>
+#include <rc.h>
+#include <verbs.h>
 
 #define BUFFERS 255u      /* of the SRQ, for all connections together */
 #define SLOT 256u         /* bytes of one */
@@ -20,8 +22,7 @@ const char program[] = "dvq_srq";
 
 static struct {
 	const char *device;
-	uint64_t messages;
-	uint32_t qps;
+	uint64_t messages, qps;
 } opt = { .messages = 100000, .qps = 16 };
 
 struct message {
@@ -59,8 +60,8 @@ open_shared(void)
 
 	memory_open(&all.memory, all.ctx, (BUFFERS + 1) * SLOT);
 	all.ibv_srq = must(ibv_create_srq(all.memory.pd, &attr), "ibv_create_srq");
-	all.send_cq = must(ibv_create_cq(all.ctx, 2 * BUFFERS, NULL, NULL, 0), "ibv_create_cq");
-	all.recv_cq = must(ibv_create_cq(all.ctx, 2 * BUFFERS, NULL, NULL, 0), "ibv_create_cq");
+	all.send_cq = create_cq(all.ctx, 2 * BUFFERS);
+	all.recv_cq = create_cq(all.ctx, 2 * BUFFERS);
 	req.ibv_srq = all.ibv_srq;
 	req.ibv_cq = all.send_cq;
 	req.ibv_recv_cq = all.recv_cq;
@@ -83,7 +84,6 @@ create_qp(void)
 static void
 open_connection(struct connection *c)
 {
-	struct address sender, receiver;
 	char error[256];
 	struct dvq_open_request req = { .sendq = &c->sq, .error = error,
 		.error_size = sizeof(error) };
@@ -93,10 +93,7 @@ open_connection(struct connection *c)
 	req.qp = c->sender;
 	if (dvq_open(&req) != 0)
 		die(1, "%s", error);
-	sender = address_of(c->sender, 1);
-	receiver = address_of(c->receiver, 1);
-	connect_rc(c->sender, 1, &receiver);
-	connect_rc(c->receiver, 1, &sender);
+	connect_pair(c->sender, c->receiver, 1);
 }
 
 static void
@@ -226,31 +223,24 @@ run(void)
 			die(1, "%" PRIu64 " of %" PRIu64 " messages came", all.received,
 			    opt.messages);
 	}
-	printf("%" PRIu64 " messages over %u connections, %u buffers, %.0f a second\n",
+	printf("%" PRIu64 " messages over %" PRIu64 " connections, %u buffers, %.0f a second\n",
 	       all.received, opt.qps, BUFFERS, (double)all.received / (last - start));
 }
+
+static const struct option_entry options[] = {
+	{ 'd', &opt.device, NULL, 0, 0 },
+	{ 'n', NULL, &opt.messages, 1, UINT32_MAX },
+	{ 'q', NULL, &opt.qps, 1, QPS_MAX },
+	{ 0 },
+};
 
 int
 main(int argc, char **argv)
 {
-	static const char usage[] = "usage: dvq_srq [-d mlx4_0] [-n messages] [-q connections]";
 	uint32_t i;
-	int c;
 
-	opterr = 0;
-	while ((c = getopt(argc, argv, "+:d:n:q:")) != -1) {
-		if (c == 'd')
-			opt.device = optarg;
-		else if (c == 'n')
-			opt.messages = number('n', optarg, 1, UINT32_MAX);
-		else if (c == 'q')
-			opt.qps = (uint32_t)number('q', optarg, 1, QPS_MAX);
-		else
-			die(2, "-%c %s; %s", optopt, c == ':' ? "lacks its value" : "is unknown",
-			    usage);
-	}
-	if (optind != argc)
-		die(2, "'%s' is one argument too many; %s", argv[optind], usage);
+	parse_options(argc, argv, options,
+		"usage: dvq_srq [-d mlx4_0] [-n messages] [-q connections]");
 	all.ctx = open_device(opt.device, 1);
 	open_shared();
 	for (i = 0; i < opt.qps; i++)
