@@ -70,7 +70,7 @@ parse_options(int argc, char **argv, const struct option_entry *options, const c
 	size_t at = strlen(letters);
 	int c;
 
-	for (option = options; option->letter != '\0'; option++) {
+	for (option = options; option->letter != '\0' && at + 2 < sizeof(letters); option++) {
 		letters[at++] = option->letter;
 		letters[at++] = ':';
 	}

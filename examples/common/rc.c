@@ -6,6 +6,18 @@
 #include "program.h"
 #include "rc.h"
 
+struct ibv_qp *
+create_rc(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t wqes)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
+		.cap = { .max_send_wr = wqes, .max_recv_wr = wqes, .max_send_sge = 1,
+			.max_recv_sge = 1 },
+	};
+
+	return must(ibv_create_qp(pd, &attr), "ibv_create_qp");
+}
+
 /* How a peer is reached: 20 bytes, to be handed over by whatever there is. */
 struct address {
 	uint32_t qpn;

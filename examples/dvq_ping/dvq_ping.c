@@ -10,6 +10,7 @@
 #include <dvq.h>
 
 #include <meet.h>
+#include <messages.h>
 #include <program.h>
 #include <rc.h>
 #include <verbs.h>
@@ -49,19 +50,13 @@ post_receive(struct side *side)
 static void
 open_side(struct side *side, struct ibv_context *ctx)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = RING, .max_recv_wr = RING, .max_send_sge = 1,
-			.max_recv_sge = 1 },
-	};
 	char error[256];
 	struct dvq_open_request req = { .sendq = &side->sq, .qp_rq = &side->rq, .cq = &side->cq,
 		.error = error, .error_size = sizeof(error) };
 
 	memory_open(&side->memory, ctx, 2 * SLOT);
 	side->ibv_cq = create_cq(ctx, 2 * RING);
-	attr.send_cq = attr.recv_cq = side->ibv_cq;
-	side->qp = must(ibv_create_qp(side->memory.pd, &attr), "ibv_create_qp");
+	side->qp = create_rc(side->memory.pd, side->ibv_cq, RING);
 	req.qp = side->qp;
 	req.ibv_cq = side->ibv_cq;
 	if (dvq_open(&req) != 0)
@@ -84,22 +79,10 @@ send_message(struct side *side, uint64_t round)
 	struct dvq_sge sge = { .addr = (uintptr_t)side->memory.bytes,
 		.lkey = side->memory.mr->lkey, .len = (uint32_t)opt.size };
 
-	memset(side->memory.bytes, (int)(round % 251), opt.size);
+	fill_message(side->memory.bytes, opt.size, round);
 	if (dvq_post_send(&side->sq, &sge, 1, DVQ_CTRL_CQE) != 0)
 		die(1, "the send queue is full");
 	dvq_sendq_ring(&side->sq);
-}
-
-static void
-check_message(const struct side *side, uint32_t length, uint64_t round)
-{
-	const uint8_t *bytes = side->memory.bytes + SLOT;
-	uint32_t i;
-
-	for (i = 0; i < opt.size && bytes[i] == round % 251; i++)
-		;
-	if (length != opt.size || i != opt.size)
-		die(1, "message %" PRIu64 " is of %u bytes, byte %u is wrong", round, length, i);
 }
 
 static void
@@ -112,7 +95,7 @@ take(struct side *side, const struct dvq_wc *wc, uint64_t round)
 		return;
 	}
 	dvq_rq_complete(&side->rq);
-	check_message(side, wc->byte_len, round);
+	check_message(side->memory.bytes + SLOT, wc->byte_len, opt.size, round);
 	post_receive(side);
 }
 

@@ -194,7 +194,8 @@ run(struct end *sender, struct end *sink)
 		seen = now();
 		if (moved != 0)
 			last = seen;
-		else if (seen - last > (start != 0 || sender->raw.port != 0 ? PATIENCE : FIRST_FRAME))
+		else if (seen - last >
+			 (start != 0 || sender->raw.port != 0 ? PATIENCE : FIRST_FRAME))
 			break;
 	}
 	return start != 0 ? last - start : 0;
@@ -237,8 +238,8 @@ parse(int argc, char **argv, struct end *sender, struct end *sink)
 static int
 report(const struct end *end, const char *what, double seconds)
 {
-	printf("port %u: %s %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " missing, %.3f Mpps\n",
-	       end->raw.port, what, end->count, opt.size, opt.packets - end->count,
+	printf("port %u: %s %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " missing, "
+	       "%.3f Mpps\n", end->raw.port, what, end->count, opt.size, opt.packets - end->count,
 	       seconds > 0 ? (double)end->count / seconds * 1e-6 : 0.0);
 	return end->count == opt.packets;
 }

@@ -10,9 +10,11 @@
 
 #include <program.h>
 #include <rc.h>
+#include <srq.h>
 #include <verbs.h>
 
 #define BUFFERS 255u      /* of the SRQ, for all connections together */
+#define SENDS 1024u       /* in flight, for all connections: what the CQ has room for */
 #define SLOT 256u         /* bytes of one */
 #define BATCH 16u
 #define QPS_MAX 64u
@@ -39,13 +41,12 @@ struct connection {
 
 static struct {
 	struct ibv_context *ctx;
-	struct memory memory;     /* a slot for each WQE of the SRQ, by its number */
-	struct ibv_srq *ibv_srq;
-	struct ibv_cq *send_cq, *recv_cq;
+	struct shared shared;     /* the verbs objects */
 	struct dvq_srq srq;
 	struct dvq_cq sends, receives;
 	struct connection connections[QPS_MAX];
 	uint64_t received;
+	uint32_t in_flight;       /* sends without their completion */
 } all;
 
 /* ---- verbs: create the queues, open them, destroy them ---- */
@@ -53,32 +54,16 @@ static struct {
 static void
 open_shared(void)
 {
-	struct ibv_srq_init_attr attr = { .attr = { .max_wr = BUFFERS, .max_sge = 1 } };
 	char error[256];
 	struct dvq_open_request req = { .srq = &all.srq, .cq = &all.sends,
 		.recv_cq = &all.receives, .error = error, .error_size = sizeof(error) };
 
-	memory_open(&all.memory, all.ctx, (BUFFERS + 1) * SLOT);
-	all.ibv_srq = must(ibv_create_srq(all.memory.pd, &attr), "ibv_create_srq");
-	all.send_cq = create_cq(all.ctx, 2 * BUFFERS);
-	all.recv_cq = create_cq(all.ctx, 2 * BUFFERS);
-	req.ibv_srq = all.ibv_srq;
-	req.ibv_cq = all.send_cq;
-	req.ibv_recv_cq = all.recv_cq;
+	shared_create(&all.shared, all.ctx, SENDS, BUFFERS, SLOT);
+	req.ibv_srq = all.shared.srq;
+	req.ibv_cq = all.shared.send_cq;
+	req.ibv_recv_cq = all.shared.recv_cq;
 	if (dvq_open(&req) != 0)
 		die(1, "%s", error);
-}
-
-static struct ibv_qp *
-create_qp(void)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .srq = all.ibv_srq,
-		.send_cq = all.send_cq, .recv_cq = all.recv_cq,
-		.cap = { .max_send_wr = BATCH, .max_send_sge = 1, .max_inline_data = 32 },
-	};
-
-	return must(ibv_create_qp(all.memory.pd, &attr), "ibv_create_qp");
 }
 
 static void
@@ -88,8 +73,8 @@ open_connection(struct connection *c)
 	struct dvq_open_request req = { .sendq = &c->sq, .error = error,
 		.error_size = sizeof(error) };
 
-	c->sender = create_qp();
-	c->receiver = create_qp();
+	c->sender = shared_create_qp(&all.shared, BATCH);
+	c->receiver = shared_create_qp(&all.shared, BATCH);
 	req.qp = c->sender;
 	if (dvq_open(&req) != 0)
 		die(1, "%s", error);
@@ -105,10 +90,7 @@ close_all(void)
 		must0(ibv_destroy_qp(all.connections[i].sender), "ibv_destroy_qp");
 		must0(ibv_destroy_qp(all.connections[i].receiver), "ibv_destroy_qp");
 	}
-	must0(ibv_destroy_cq(all.send_cq), "ibv_destroy_cq");
-	must0(ibv_destroy_cq(all.recv_cq), "ibv_destroy_cq");
-	must0(ibv_destroy_srq(all.ibv_srq), "ibv_destroy_srq");
-	memory_close(&all.memory);
+	shared_destroy(&all.shared);
 	must0(ibv_close_device(all.ctx), "ibv_close_device");
 }
 
@@ -122,8 +104,8 @@ post_buffers(uint32_t max)
 
 	for (n = 0; n < max && dvq_srq_room(&all.srq) != 0; n++) {
 		struct dvq_sge sge = {
-			.addr = (uintptr_t)all.memory.bytes + all.srq.head * SLOT,
-			.lkey = all.memory.mr->lkey, .len = SLOT,
+			.addr = (uintptr_t)all.shared.memory.bytes + all.srq.head * SLOT,
+			.lkey = all.shared.memory.mr->lkey, .len = SLOT,
 		};
 
 		dvq_srq_post(&all.srq, &sge, 1);
@@ -163,6 +145,7 @@ reap_sends(void)
 		check(&wc[i]);
 		dvq_sendq_complete(&connection_of(wc[i].qpn)->sq, wc[i].wqe_index);
 	}
+	all.in_flight -= n;
 	return (int)n;
 }
 
@@ -173,7 +156,7 @@ send_some(uint64_t limit)
 	int n = 0;
 	uint32_t i;
 
-	for (i = 0; i < opt.qps; i++) {
+	for (i = 0; i < opt.qps && all.in_flight < SENDS; i++) {
 		struct connection *c = &all.connections[i];
 		struct message message = { .from = i, .number = c->sent };
 
@@ -182,6 +165,7 @@ send_some(uint64_t limit)
 			continue;
 		dvq_sendq_ring(&c->sq);
 		c->sent++;
+		all.in_flight++;
 		n++;
 	}
 	return n;
@@ -197,7 +181,7 @@ receive_some(void)
 
 	for (i = 0; i < n; i++) {
 		check(&wc[i]);
-		memcpy(&message, all.memory.bytes + wc[i].wqe_index * SLOT, sizeof(message));
+		memcpy(&message, all.shared.memory.bytes + wc[i].wqe_index * SLOT, sizeof(message));
 		if (wc[i].byte_len != sizeof(message) || message.from >= opt.qps ||
 		    message.number != all.connections[message.from].received++)
 			die(1, "message %u of connection %u came out of order", message.number,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef EXAMPLES_MESSAGES_H_
+#define EXAMPLES_MESSAGES_H_
+
+/* Messages whose contents tell their number. */
+
+#include <stdint.h>
+
+void fill_message(uint8_t *bytes, uint64_t size, uint64_t number);
+/* One of another length or content ends the program. */
+void check_message(const uint8_t *bytes, uint32_t length, uint64_t size, uint64_t number);
+
+#endif /* EXAMPLES_MESSAGES_H_ */
