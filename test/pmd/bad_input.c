@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <rte_power_intrinsics.h>
+#include <rte_version.h>
 
 #include "harness.h"
 
@@ -117,7 +118,11 @@ struct call {
 #define WHEN_SET_UP { -EINVAL, -EINVAL, 0, 0 }
 #define WHEN_STARTED { -EINVAL, -EINVAL, -EINVAL, 0 }
 #define BUSY_WHEN_STARTED { -EINVAL, 0, 0, -EBUSY }
-/* Fast calls are there while the port runs. */
+/*
+ * Fast calls are there while the port runs. From DPDK 25.11 on ethdev calls what is not
+ * there, unless it is built for debugging.
+ */
+#define FAST_CALLS_CHECKED (RTE_VERSION < RTE_VERSION_NUM(25, 11, 0, 0))
 #define FAST(ret) { -ENOTSUP, -ENOTSUP, -ENOTSUP, ret }
 
 static const struct call calls[] = {
@@ -154,6 +159,8 @@ check_calls(uint16_t port, enum state state)
 		/* Of its tables ethdev has 1024 entries once there are queues. */
 		unsigned int n = !c->unchecked ? RTE_DIM(beyond) : state == UNCONFIGURED ? 0 : 2;
 
+		if (!FAST_CALLS_CHECKED && state != STARTED && c->there[state] == -ENOTSUP)
+			continue;
 		for (k = 0; k < n; k++) {
 			ret = c->call(port, beyond[k]);
 			CHECK_MSG(ret == c->beyond[state], "%s(%u) in state %u: %d, not %d",
