@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "far.h"
 
@@ -23,6 +24,25 @@ set_carrier(struct vmlx4_far *far)
 	vmlx4_port_update(port);
 }
 
+/*
+ * Two adapters that are started alike have the same addresses, and RDMA programs that
+ * exchange GIDs then talk to themselves: nothing fails, and nothing comes over.
+ */
+static void
+warn_of_twin(struct vmlx4_far *far)
+{
+	const uint8_t *mac = far->meet.mac;
+
+	if (far->warned || far->wire.port->infiniband ||
+			memcmp(mac, far->meet.peer_mac, sizeof(far->meet.mac)) != 0)
+		return;
+	far->warned = true;
+	fprintf(stderr, "vmlx4: %s: the port at the other end has the MAC address of this one, "
+		"%02x:%02x:%02x:%02x:%02x:%02x, so that each takes the other's packets for its "
+		"own: start one of the two with another --pci\n", far->meet.title, mac[0], mac[1],
+		mac[2], mac[3], mac[4], mac[5]);
+}
+
 static void
 begin(struct vmlx4_far *far)
 {
@@ -33,16 +53,21 @@ begin(struct vmlx4_far *far)
 	far->wire.deaf = false;
 	far->wire.port->tx_hold &= ~VMLX4_HOLD_WIRE;
 	far->wire.fd = vmlx4_meet_fd(&far->meet);
-	if (vmlx4_far_joined(far))
-		setsockopt(far->meet.peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (!vmlx4_far_joined(far))
+		return;
+	setsockopt(far->meet.peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	warn_of_twin(far);
 }
 
 int
 vmlx4_far_open(struct vmlx4_far *far, const struct vmlx4_wire_spec *spec,
 	enum vmlx4_meet_kind kind, struct vmlx4_port *port, char *error, size_t error_size)
 {
-	int ret = vmlx4_meet_open(&far->meet, kind, spec->name, port == NULL, error, error_size);
+	int ret;
 
+	if (port != NULL)
+		memcpy(far->meet.mac, port->netdev.mac, sizeof(far->meet.mac));
+	ret = vmlx4_meet_open(&far->meet, kind, spec->name, port == NULL, error, error_size);
 	far->wire.port = port;
 	far->wire.fd = -1;
 	if (ret < 0 || port == NULL)
@@ -80,6 +105,7 @@ vmlx4_far_poll(struct vmlx4_far *far)
 		tell_of_port(far);
 	if (far->passes++ % PASSES_PER_LOOK != 0 && !step)
 		return false;
+	memcpy(far->meet.mac, far->wire.port->netdev.mac, sizeof(far->meet.mac));
 	joined = vmlx4_meet_poll(&far->meet, step);
 	far->wire.fd = vmlx4_meet_fd(&far->meet);
 	if (joined) {

@@ -25,6 +25,7 @@ struct vmlx4_far {
 	bool carrier;          /* what we made of the port's carrier */
 	bool told;             /* what the other end knows of our port… */
 	bool heard;            /* …and we of its */
+	bool warned;           /* of a MAC address that both ends have */
 	bool watchful;         /* look at the socket in every pass */
 	unsigned int passes;
 };

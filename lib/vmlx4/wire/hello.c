@@ -26,6 +26,7 @@ vmlx4_hello_say(const struct vmlx4_meet *meet, int fd, enum vmlx4_meet_what what
 	struct cmsghdr *cmsg;
 
 	memcpy(hello.magic, VMLX4_MEET_MAGIC, sizeof(hello.magic));
+	memcpy(hello.mac, meet->mac, sizeof(hello.mac));
 	if (what == VMLX4_MEET_ANSWER && status == VMLX4_MEET_WELCOME && meet->memory >= 0) {
 		message.msg_control = control.bytes;
 		message.msg_controllen = sizeof(control.bytes);

@@ -182,6 +182,7 @@ take_answer(struct vmlx4_meet *meet, char *error, size_t error_size)
 		snprintf(error, error_size, "%s: the other end went away", meet->title);
 		return -ECONNRESET;
 	}
+	memcpy(meet->peer_mac, answer.mac, sizeof(meet->peer_mac));
 	return vmlx4_hello_explain(meet, &answer, error, error_size);
 }
 
@@ -250,6 +251,7 @@ serve_caller(struct vmlx4_meet *meet, int *fd)
 		close_fd(fd);
 		return false;
 	}
+	memcpy(meet->peer_mac, hello.mac, sizeof(meet->peer_mac));
 	meet->peer = *fd;
 	*fd = -1;
 	meet->state = VMLX4_MEET_JOINED;

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-#define VMLX4_MEET_VERSION 1u
+#define VMLX4_MEET_VERSION 2u /* 2: with the MAC address */
 #define VMLX4_MEET_CALLERS 4 /* that were accepted and have not said who they are */
 
 enum vmlx4_meet_kind {
@@ -48,9 +48,11 @@ struct vmlx4_hello {
 	uint32_t kind;
 	uint32_t what;
 	uint32_t status;
+	uint8_t mac[6]; /* of the port of who speaks */
+	uint8_t zero[2];
 };
 #define VMLX4_MEET_MAGIC "vmlx4wir"
-_Static_assert(sizeof(struct vmlx4_hello) == 24, "the same in every build");
+_Static_assert(sizeof(struct vmlx4_hello) == 32, "the same in every build");
 
 enum vmlx4_meet_state {
 	VMLX4_MEET_ALONE,
@@ -72,6 +74,7 @@ struct vmlx4_meet {
 	ino_t ino;
 	uint64_t next_look;    /* ns */
 	uid_t stranger;        /* the user at the other end when it may not be there */
+	uint8_t mac[6], peer_mac[6]; /* of our port, and of the other end's when joined */
 	bool told;             /* a refusal was printed already */
 	/* A host makes what memory holds for a new guest; 0 or a negative errno. */
 	int (*prepare)(struct vmlx4_meet *meet);

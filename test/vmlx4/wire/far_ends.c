@@ -65,6 +65,7 @@ set_up(const char *text, enum vmlx4_wire_kind which)
 	pumped = NULL;
 	mock_reset("ports=2 step mtu=9000");
 	HERE->carrier = THERE->carrier = false;
+	THERE->netdev.mac[5] = HERE->netdev.mac[5] + 1;
 	return 0;
 }
 

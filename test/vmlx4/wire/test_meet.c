@@ -244,8 +244,8 @@ another_host_is_named(void **state)
 	struct vmlx4_hello answer = hello_of(VMLX4_MEET_ANSWER);
 
 	(void)state;
-	answer.version = 2;
-	host_answers(&answer, "the other end has version 2 of this wire, this one version 1");
+	answer.version = 3;
+	host_answers(&answer, "the other end has version 3 of this wire, this one version 2");
 	answer = hello_of(VMLX4_MEET_ANSWER);
 	answer.kind ^= 3;
 	host_answers(&answer, "of another kind");
@@ -462,11 +462,74 @@ noise_does_no_harm(void **state)
 	vmlx4_wire_close(here);
 }
 
+/* What a step puts on stderr. */
+static void
+say_into(char *said, size_t size, void (*act)(void))
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	size_t got;
+
+	assert_non_null(file);
+	assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	act();
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	rewind(file);
+	got = fread(said, 1, size - 1, file);
+	said[got] = '\0';
+	fclose(file);
+}
+
+/* The two meet twice: a guest leaves, and comes back. */
+static void
+meet_twice(void)
+{
+	struct vmlx4_wire *here, *there;
+
+	open_both(&here, &there);
+	vmlx4_wire_close(there);
+	pump(here, 2);
+	assert_false(HERE->carrier);
+	pumped = here;
+	there = open_end(THERE);
+	pumped = NULL;
+	assert_non_null(there);
+	pump(here, 2);
+	vmlx4_wire_close(there);
+	vmlx4_wire_close(here);
+}
+
+static void
+a_twin_is_told_of(void **state)
+{
+	static const uint8_t mac[2][6] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
+	unsigned int lines = 0;
+	char said[4096], *at;
+
+	(void)state;
+	memcpy(HERE->netdev.mac, mac[0], sizeof(mac[0]));
+	memcpy(THERE->netdev.mac, mac[1], sizeof(mac[1]));
+	say_into(said, sizeof(said), meet_twice);
+	assert_string_equal(said, "");
+
+	memcpy(THERE->netdev.mac, mac[0], sizeof(mac[0]));
+	say_into(said, sizeof(said), meet_twice);
+	assert_non_null(strstr(said, name));
+	assert_non_null(strstr(said, "02:00:00:00:00:01"));
+	assert_non_null(strstr(said, "--pci"));
+	/* Each end once: here, there, and there when it is another one. */
+	for (at = said; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, 3);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ALL(a_check_leaves_no_trace),
+		ALL(a_twin_is_told_of),
 		ALL(a_dead_host_is_no_obstacle),
 		ALL(a_file_of_this_name_is_left_alone),
 		ALL(a_moved_socket_is_made_anew),
