@@ -103,14 +103,16 @@ static void
 take_doorbells(struct vmlx4_context *ctx)
 {
 	uint32_t sent = take32((uint32_t *)(void *)(ctx->pages + VMLX4_HW_UAR_SEND));
+	uint32_t copied;
 	uint64_t *arm_word = (uint64_t *)(void *)(ctx->pages + VMLX4_HW_UAR_ARM);
 
 	if (sent != 0)
 		vmlx4_trace_doorbell(ctx, VMLX4_TRACE_BELL_SEND, sent, 0);
 	if (sent != 0 && unlikely(vmlx4_strict(ctx->adapter)))
 		vmlx4_uar_check_send(ctx, sent);
+	copied = take_blueflame(ctx); /* in any case: none may outlive a command */
 	/* Several queues share the word: whichever rang, all may have work. */
-	if (sent != 0 || take_blueflame(ctx) != 0)
+	if (sent != 0 || copied != 0)
 		vmlx4_engine_kick(ctx);
 	if (unlikely(__atomic_load_n(arm_word, __ATOMIC_RELAXED) != 0))
 		vmlx4_cq_arm_doorbell(ctx, be64toh(__atomic_exchange_n(arm_word, 0,

@@ -152,7 +152,8 @@ acknowledge(struct vmlx4_qp *qp, uint32_t psn)
 		if (ahead < 0 || request->packets == 0)
 			break;
 		if (vmlx4_ib_is_read(request->opcode)) {
-			whole = false;
+			/* Refused in the middle: what there is of its response is here. */
+			whole = (uint32_t)ahead < request->acked;
 			break;
 		}
 		if ((uint32_t)ahead + 1 >= request->packets) {

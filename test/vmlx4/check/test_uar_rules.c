@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "check/uar_check.h"
 #include "broken.h"
 
 /* Doorbells, BlueFlame, and what is written beside them. */
@@ -149,6 +150,24 @@ test_blueflame_is_clean(void **state)
 	clean(b);
 }
 
+/* A command takes both: the QP may be gone behind it. */
+static void
+test_both_doorbells_before_a_command(void **state)
+{
+	struct broken *b = broken_new(VMLX4_STRICT_REPORT, 6);
+	uint8_t *pages = b->card.ctx->pages;
+
+	(void)state;
+	put_inline(b, 0, usual(b));
+	memcpy(pages + VMLX4_PAGE, b->sq->sq.buf, 64);
+	vmlx4_put_be32(pages + VMLX4_HW_UAR_SEND, b->sq->qpn << 8);
+	vmlx4_check_command(b->card.ctx);
+	assert_int_equal(vmlx4_be32(pages + VMLX4_HW_UAR_SEND), 0);
+	assert_int_equal(vmlx4_be32(pages + VMLX4_PAGE + 4), 0);
+	step(b);
+	clean(b);
+}
+
 static void
 test_copy_differs(void **state)
 {
@@ -225,6 +244,7 @@ main(void)
 		cmocka_unit_test(test_stray_beside_the_doorbell),
 		cmocka_unit_test(test_stray_on_other_pages),
 		cmocka_unit_test(test_blueflame_is_clean),
+		cmocka_unit_test(test_both_doorbells_before_a_command),
 		cmocka_unit_test(test_copy_differs),
 		cmocka_unit_test(test_copy_of_another_index),
 		cmocka_unit_test(test_size),

@@ -184,6 +184,30 @@ test_earlier_ones_complete(void **state)
 	bed_free(bed);
 }
 
+/* The peer takes the memory away while it is read. */
+static void
+test_refused_in_the_middle(void **state)
+{
+	struct bed *bed = bed_new(IBV_QPT_RC, 2);
+	struct bed_wr read = one(bed, 0x10, 20000), write = one(bed, 0x08, 100);
+
+	(void)state;
+	bed->a.qp->ib->mtu = bed->b.qp->ib->mtu = 256;
+	bed_post(&bed->a, &read);
+	bed_post(&bed->a, &write);
+	vmlx4_engine_kick(bed->card.ctx);
+	while (bed->a.qp->ib->tx.requests[0].acked == 0)
+		assert_int_not_equal(vmlx4_engine_pass(bed->card.adapter, 0), 0);
+	assert_in_range(bed->a.qp->ib->tx.requests[0].acked, 1, 78);
+	bed->card.mr.access = IBV_ACCESS_LOCAL_WRITE;
+	bed_step(bed);
+	bed_failed(&bed->a, VMLX4_HW_SYN_REM_ACCESS);
+	bed_failed(&bed->a, VMLX4_HW_SYN_FLUSH);
+	bed_no_cqe(&bed->a);
+	assert_int_equal(bed_event(bed), IBV_EVENT_QP_ACCESS_ERR);
+	bed_free(bed);
+}
+
 /* As often as it was told to try, each time after the timeout. */
 static void
 test_peer_does_not_exist(void **state)
@@ -217,6 +241,7 @@ main(void)
 		cmocka_unit_test(test_receive_buffer),
 		cmocka_unit_test(test_local),
 		cmocka_unit_test(test_earlier_ones_complete),
+		cmocka_unit_test(test_refused_in_the_middle),
 		cmocka_unit_test(test_peer_does_not_exist),
 	};
 
