@@ -83,6 +83,24 @@ vmlx4_ib_answers_drop(struct vmlx4_qp *qp)
 	answering(qp->ib, false);
 }
 
+/* The PSN behind an answer. */
+static uint32_t
+answer_end(const struct vmlx4_ib *ib, const struct vmlx4_ib_answer *answer)
+{
+	return answer->psn + (answer->op == VMLX4_OP_READ && answer->length != 0 ?
+		(answer->length - 1) / ib->mtu : 0) + 1;
+}
+
+void
+vmlx4_ib_answers_drop_from(struct vmlx4_qp *qp, uint32_t psn)
+{
+	struct vmlx4_ib *ib = qp->ib;
+
+	while (ib->answer_first != ib->answer_last &&
+	       vmlx4_psn_diff(answer_end(ib, answer_at(ib, ib->answer_last - 1)), psn) > 0)
+		ib->answer_last--;
+}
+
 static void
 emit(struct vmlx4_qp *qp, const struct vmlx4_ib_answer *answer, uint8_t op, const uint8_t *data,
 	uint32_t size)

@@ -137,20 +137,26 @@ message(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, unsigned int 
 
 /* ---- READ and atomics ---- */
 
-/* Reads and atomics that wait for their turn. */
+/*
+ * Reads and atomics that wait for their turn. A repetition has been answered before:
+ * the peer that goes on behind it may have that answer, and counts it no more.
+ */
 static unsigned int
 resources_used(const struct vmlx4_ib *ib)
 {
 	unsigned int n = 0;
 	uint32_t i;
 
-	for (i = ib->answer_first; i != ib->answer_last; i++)
-		n += ib->answers[i % VMLX4_IB_ANSWERS].op != VMLX4_OP_ACK;
+	for (i = ib->answer_first; i != ib->answer_last; i++) {
+		const struct vmlx4_ib_answer *answer = &ib->answers[i % VMLX4_IB_ANSWERS];
+
+		n += answer->op != VMLX4_OP_ACK && !answer->again;
+	}
 	return n;
 }
 
 static enum outcome
-read_request(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet)
+read_request(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, bool again)
 {
 	struct vmlx4_ib *ib = qp->ib;
 	struct vmlx4_ib_answer answer = {
@@ -162,6 +168,7 @@ read_request(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet)
 		.rkey = packet->rkey,
 		.length = packet->length,
 		.srqn = packet->srqn,
+		.again = again,
 	};
 
 	if (!allowed(ib, IBV_ACCESS_REMOTE_READ) ||
@@ -187,7 +194,7 @@ atomic_do(uint64_t *at, const struct vmlx4_ib_packet *packet)
 }
 
 static bool
-atomic_answer(struct vmlx4_qp *qp, uint32_t psn, uint64_t original, uint32_t msn)
+atomic_answer(struct vmlx4_qp *qp, uint32_t psn, uint64_t original, uint32_t msn, bool again)
 {
 	struct vmlx4_ib_answer answer = {
 		.op = VMLX4_OP_ATOMIC_ACK,
@@ -195,6 +202,7 @@ atomic_answer(struct vmlx4_qp *qp, uint32_t psn, uint64_t original, uint32_t msn
 		.psn = psn,
 		.msn = msn & 0xffffff,
 		.original = original,
+		.again = again,
 	};
 
 	return vmlx4_ib_answer_add(qp, &answer);
@@ -218,7 +226,7 @@ atomic_request(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet)
 	ib->rx.atomics[slot].used = true;
 	ib->rx.atomics[slot].psn = packet->psn;
 	ib->rx.atomics[slot].original = original;
-	return atomic_answer(qp, packet->psn, original, ib->rx.msn + 1) ? DONE : INVALID;
+	return atomic_answer(qp, packet->psn, original, ib->rx.msn + 1, false) ? DONE : INVALID;
 }
 
 /* ---- RC and XRC ---- */
@@ -234,15 +242,15 @@ duplicate(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, unsigned in
 		for (i = 0; i < VMLX4_IB_ATOMICS; i++)
 			if (ib->rx.atomics[i].used && ib->rx.atomics[i].psn == packet->psn)
 				atomic_answer(qp, packet->psn, ib->rx.atomics[i].original,
-					ib->rx.msn);
+					ib->rx.msn, true);
 		return;
 	}
 	if (VMLX4_BTH_OP(packet->opcode) == VMLX4_OP_READ) {
-		/* What still waits was asked for before, and will be again. */
-		vmlx4_ib_answers_drop(qp);
+		/* What waits of it and behind it will be asked for again. */
+		vmlx4_ib_answers_drop_from(qp, packet->psn);
 		if (qp->qp_type == IBV_QPT_XRC_RECV)
 			qp->srq = vmlx4_ib_xrc_srq(qp, packet->srqn);
-		read_request(qp, packet);
+		read_request(qp, packet, true);
 		if (qp->qp_type == IBV_QPT_XRC_RECV)
 			qp->srq = NULL;
 		return;
@@ -272,7 +280,7 @@ execute(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, unsigned int 
 	if (ib->rx.message != 0)
 		return INVALID;
 	outcome = (what & VMLX4_HAS_ATOMIC) != 0 ? atomic_request(qp, packet) :
-		read_request(qp, packet);
+		read_request(qp, packet, false);
 	if (outcome == DONE)
 		ib->rx.msn = (ib->rx.msn + 1) & 0xffffff;
 	return outcome;

@@ -72,6 +72,7 @@ struct vmlx4_ib_answer {
 	uint32_t rkey, length;
 	uint32_t srqn;             /* XRC: named by the request */
 	uint32_t sent;             /* READ: packets */
+	bool again;                /* the request was a repetition */
 };
 
 struct vmlx4_ib {
@@ -224,8 +225,10 @@ bool vmlx4_ib_answer_add(struct vmlx4_qp *qp, const struct vmlx4_ib_answer *answ
 unsigned int vmlx4_ib_answers_run(struct vmlx4_qp *qp, unsigned int budget);
 /* The PSN of the packet that is sent next. */
 uint32_t vmlx4_ib_answer_psn(const struct vmlx4_qp *qp);
-/* Not any more. */
+/* Not any more… */
 void vmlx4_ib_answers_drop(struct vmlx4_qp *qp);
+/* …from the answer on that has this PSN, or comes behind it. */
+void vmlx4_ib_answers_drop_from(struct vmlx4_qp *qp, uint32_t psn);
 
 /* ---- receive.c ---- */
 

@@ -96,6 +96,88 @@ test_lossy_wire(void **state)
 	}
 }
 
+static void
+post_reads(struct bed *bed, unsigned int reads)
+{
+	struct bed_wr wr = { .opcode = 0x10, .flags = SIGNALED, .rkey = CARD_LKEY,
+		.va = (uintptr_t)bed->b.memory, .sges = 1 };
+	unsigned int i;
+
+	for (i = 0; i < reads; i++, wr.va += 3000) {
+		wr.sge[0] = (struct bed_sge){ bed->a.memory + 3000 * i, 3000 };
+		bed_post(&bed->a, &wr);
+	}
+}
+
+/* The responses of several reads are lost: one time more is enough for all of them. */
+static void
+test_responses_lost(void **state)
+{
+	struct bed *bed = bed_new(IBV_QPT_RC, 2);
+	unsigned int i;
+
+	(void)state;
+	card_faults(&bed->card, "frame tx port=2 count=12 drop");
+	bed_fill(bed->b.memory, 12000, 9);
+	post_reads(bed, 4);
+	bed_step(bed);
+	bed_no_cqe(&bed->a);
+	bed_advance(bed, TIMEOUT);
+	for (i = 0; i < 4; i++)
+		bed_sent(&bed->a, 0x10, (uint16_t)i);
+	assert_memory_equal(bed->a.memory, bed->b.memory, 12000);
+	assert_int_equal(stats(bed, 1)->tx_roce_timeouts, 1);
+	bed_free(bed);
+}
+
+/* A read as it arrives at port 2. */
+static void
+arrive_read(struct bed *bed, uint32_t psn, uint64_t va, uint32_t length)
+{
+	struct vmlx4_ib_packet packet;
+	uint8_t frame[VMLX4_IB_OVERHEAD];
+
+	vmlx4_ib_address(bed->a.qp, &vmlx4_ib_attr(bed->a.qp->ib)->path, &packet);
+	packet.opcode = VMLX4_OP_READ;
+	packet.dest_qpn = bed->b.qp->qpn;
+	packet.psn = psn & VMLX4_PSN_MASK;
+	packet.va = va;
+	packet.rkey = CARD_LKEY;
+	packet.length = length;
+	vmlx4_ib_packet_head(&packet, frame);
+	vmlx4_port_receive(bed->b.qp->port, frame, vmlx4_ib_packet_seal(&packet, frame, 0));
+}
+
+/*
+ * The time of reads ran out and their responses are here nevertheless: the peer goes
+ * on with as many new ones as it may, behind the repetitions. Those are not more.
+ */
+static void
+test_reads_again_and_new_ones(void **state)
+{
+	struct bed *bed = bed_new(IBV_QPT_RC, 2);
+	uint32_t psn = vmlx4_ib_attr(bed->a.qp->ib)->sq_psn;
+	unsigned int i;
+
+	(void)state;
+	post_reads(bed, 4);
+	bed_step(bed);
+	for (i = 0; i < 4; i++)
+		bed_sent(&bed->a, 0x10, (uint16_t)i);
+	for (i = 0; i < 8; i++)
+		arrive_read(bed, psn + 3 * i, (uintptr_t)bed->b.memory, 3000);
+	bed_step(bed);
+	assert_int_equal(bed->b.qp->state, IBV_QPS_RTS);
+	assert_int_equal(stats(bed, 2)->rx_roce_invalid, 0);
+	/* One more than may be asked for at a time is. */
+	for (i = 8; i < 13; i++)
+		arrive_read(bed, psn + 3 * i, (uintptr_t)bed->b.memory, 3000);
+	bed_step(bed);
+	assert_int_equal(bed->b.qp->state, IBV_QPS_ERR);
+	assert_int_equal(stats(bed, 2)->rx_roce_invalid, 1);
+	bed_free(bed);
+}
+
 /* Nobody is there: tried as often as told, then the QP ends. */
 static void
 test_cable_out(void **state)
@@ -248,6 +330,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lossy_wire),
+		cmocka_unit_test(test_responses_lost),
+		cmocka_unit_test(test_reads_again_and_new_ones),
 		cmocka_unit_test(test_cable_out),
 		cmocka_unit_test(test_cable_back),
 		cmocka_unit_test(test_receiver_not_ready),
