@@ -153,6 +153,7 @@ qp_for(struct vmlx4_port *port, const struct vmlx4_ib_packet *packet)
 {
 	struct vmlx4_qp *qp = port->adapter->qp_table[packet->dest_qpn & (VMLX4_QP_TABLE - 1)];
 	uint32_t transport = VMLX4_BTH_TRANSPORT(packet->opcode);
+	unsigned int what = vmlx4_bth_what(packet->opcode);
 
 	if (qp == NULL || qp->ib == NULL || qp->qpn != packet->dest_qpn || qp->port != port ||
 	    (packet->pkey & 0x7fff) != (VMLX4_PKEY_DEFAULT & 0x7fff))
@@ -168,7 +169,9 @@ qp_for(struct vmlx4_port *port, const struct vmlx4_ib_packet *packet)
 	case IBV_QPT_UD:
 		return transport == VMLX4_BTH_UD ? qp : NULL;
 	default:
-		return transport == VMLX4_BTH_XRC ? qp : NULL;
+		/* One end asks, the other answers. */
+		return transport == VMLX4_BTH_XRC && ((what & VMLX4_IS_RESPONSE) != 0) ==
+			(qp->qp_type == IBV_QPT_XRC_SEND) ? qp : NULL;
 	}
 }
 

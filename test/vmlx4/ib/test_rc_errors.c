@@ -231,6 +231,39 @@ test_peer_does_not_exist(void **state)
 	bed_free(bed);
 }
 
+/* An XRC initiator is nobody's target, whatever its access flags say. */
+static void
+test_initiator_takes_no_requests(void **state)
+{
+	static const uint8_t ops[] = { VMLX4_OP_WRITE_ONLY, VMLX4_OP_SEND_ONLY, VMLX4_OP_READ };
+	struct bed *bed = bed_new(IBV_QPT_XRC_SEND, 2);
+	uint8_t frame[VMLX4_IB_OVERHEAD + 8], *payload;
+	struct vmlx4_ib_packet packet;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ops); i++) {
+		uint32_t size = ops[i] == VMLX4_OP_READ ? 0 : 8;
+
+		vmlx4_ib_address(bed->a.qp, &vmlx4_ib_attr(bed->a.qp->ib)->path, &packet);
+		packet.opcode = VMLX4_BTH_XRC | ops[i];
+		packet.dest_qpn = bed->b.qp->qpn;
+		packet.psn = vmlx4_ib_attr(bed->b.qp->ib)->rq_psn;
+		packet.va = (uintptr_t)bed->b.memory;
+		packet.rkey = CARD_LKEY;
+		packet.length = 8;
+		payload = vmlx4_ib_packet_head(&packet, frame);
+		memset(payload, 0x5a, size);
+		vmlx4_port_receive(bed->b.qp->port, frame,
+			vmlx4_ib_packet_seal(&packet, frame, size));
+	}
+	bed_step(bed);
+	assert_int_equal(bed->b.memory[0], 0);
+	assert_int_equal(bed->b.qp->port->stats.rx_roce_no_qp, 3);
+	assert_int_equal(bed->b.qp->port->stats.tx_roce, 0);
+	bed_free(bed);
+}
+
 int
 main(void)
 {
@@ -243,6 +276,7 @@ main(void)
 		cmocka_unit_test(test_earlier_ones_complete),
 		cmocka_unit_test(test_refused_in_the_middle),
 		cmocka_unit_test(test_peer_does_not_exist),
+		cmocka_unit_test(test_initiator_takes_no_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
