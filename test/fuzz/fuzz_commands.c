@@ -113,8 +113,8 @@ context(int index)
 	return files[index] < 0 ? NULL : vmlx4_fd_get(files[index], VMLX4_FD_CONTEXT);
 }
 
-/* The type of a raw packet QP in its word of the command, which is no address. */
-#define RAW_QP 0x080000000000u
+/* The type of a QP and whether it signals all, in their word of the command: no address. */
+#define QP_WORD 0x0f0100000000u
 
 /* libFuzzer learns addresses of this program, which must not be overwritten. */
 static bool
@@ -139,7 +139,7 @@ place(uint8_t *bytes, size_t size, bool qp)
 		uint64_t word;
 
 		memcpy(&word, bytes + at, 8);
-		if (word >> 32 != ARENA_MARK && (!is_own(word) || (qp && word == RAW_QP)))
+		if (word >> 32 != ARENA_MARK && (!is_own(word) || (qp && (word & ~(uint64_t)QP_WORD) == 0)))
 			continue;
 		word = (uintptr_t)arena + (uint32_t)word % (2 * ARENA);
 		memcpy(bytes + at, &word, 8);
@@ -292,6 +292,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(arena, 0, ARENA);
 	for (i = 0; i < FILES; i++)
 		files[i] = -1;
+	/* The same numbers for the same commands. */
+	vmlx4_numbers_free(adapter->numbers);
+	adapter->numbers = vmlx4_numbers_new();
+	if (adapter->numbers == NULL)
+		return 0;
 	open_file(0);
 	for (i = 0; i < STEPS && in.left > 0; i++)
 		index = one_step(&in, index);

@@ -80,6 +80,49 @@ def to_rts(qp):
     return modify_qp(qp, INIT, 1) + modify_qp(qp, RTR) + modify_qp(qp, RTS)
 
 
+GID = bytes.fromhex("fe80000000000000" "0202c9fffe112230")
+RC, UD, XRC_SEND, XRC_RECV = 2, 4, 9, 10
+
+
+def connect(qp, peer, kind=RC):
+    """From RESET to RTS, as the peer of a QP number of the same port."""
+    def step(mask, state):
+        return command(26, struct.pack(
+            "<16sIHHBBBBBBBB32x7IHH14B2x", GID, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, qp, mask,
+            0x11111111, 5, 5, peer, 0xf, 0, 0, state, 0, 3, 0, 0, 4, 4, 12, 1, 14, 7, 7, 0, 0),
+            mode=NO_REPLY)
+
+    if kind == UD:
+        return step(0x71, INIT) + step(1, RTR) + step(0x10001, RTS)
+    return step(0x39, INIT) + step(0x129181, RTR) + step(0x12e01, RTS)
+
+
+def create_qp_of(kind, srq=None, xrcd=0, ring=QP_BUF, record=QP_DB):
+    send = 0 if kind == XRC_RECV else 8
+    recv = 8 if kind in (RC, UD) and srq is None else 0
+    return command(24, struct.pack("<QQ9I4B", 0, 0x22, xrcd, 1, 1, srq or 0, send, recv,
+                                   send and 1, recv and 1, 0, 0, kind, srq is not None, 0),
+                   struct.pack("<QQBBBBI", arena(ring), arena(record), 6, 7 if kind == UD else 6,
+                               0, 0, 0))
+
+
+def end_of_ring(index, ring=QP_BUF, shift=6):
+    return poke(ring + (index << shift), bytes([0xff] * 4))
+
+
+def create_srq(xrcd=None):
+    driver = struct.pack("<QQ", arena(WQ_BUF), arena(WQ_DB))
+    if xrcd is None:
+        return command(32, struct.pack("<QQIIII", 0, 0x55, 0, 7, 1, 0), driver, DRV_REPLY)
+    return command(39, struct.pack("<QQ8I", 0, 0x55, 1, 0, 7, 1, 0, 0, xrcd, 1), driver, DRV_REPLY)
+
+
+def post_srq(posted):
+    chain = b"".join(struct.pack(">HH12x", 0, i + 1) + pointer(512, offset=DATA + 0x4000 + 512 * i)
+                     for i in range(posted))
+    return poke(WQ_BUF, chain) + poke(WQ_DB, struct.pack(">I", posted))
+
+
 def create_wq(pd=0, cq=1, log_range=0, buf=WQ_BUF, db=WQ_DB):
     return command(52, struct.pack("<IIQ6I", 0, 0, 0x33, pd, cq, 4, 1, 0, 0),
                    struct.pack("<QQB3xI", arena(buf), arena(db), log_range, 0), EX)
@@ -170,6 +213,44 @@ COMMANDS = {
     "gone": alloc_pd() + create_cq() + create_qp() + reg_mr() + to_rts(2)
     + send_wqe(0, pointer(60)) + page(0x90) + page(0x80) + doorbell(SEND, 0x200) + RUN
     + page(0x84) + RUN + modify_qp(2, ERR) + page(0x83) + RUN + destroy(27, 2),
+    "rc": alloc_pd() + create_cq() + create_qp_of(RC) + reg_mr(access=15) + connect(2, 0x200)
+    + poke(QP_BUF + 0x1000, pointer(512)) + poke(QP_DB, struct.pack(">I", 1))
+    + send_wqe(0, pointer(100)) + end_of_ring(1) + doorbell(SEND, 0x200) + RUN
+    + command(25, struct.pack("<QII", 0, 2, -1 & 0x1fffff)) + modify_qp(2, ERR) + RUN,
+    "srq": alloc_pd() + create_cq() + create_srq() + create_qp_of(RC, srq=2)
+    + reg_mr(access=15) + connect(3, 0x200) + post_srq(4)
+    + command(33, struct.pack("<4I", 2, 2, 0, 4), mode=NO_REPLY)
+    + command(34, struct.pack("<QII", 0, 2, 0)) + send_wqe(0, pointer(100))
+    + send_wqe(1, pointer(1000)) + end_of_ring(2) + doorbell(SEND, 0x200) + RUN + modify_qp(3, ERR)
+    + destroy(27, 3) + destroy(35, 2),
+    "xrc": alloc_pd() + create_cq() + command(37, struct.pack("<QIi", 0, 0xffffffff, 0))
+    + create_srq(xrcd=2) + create_qp_of(XRC_RECV, xrcd=2) + reg_mr(access=15)
+    + connect(4, 0x201) + create_qp_of(XRC_SEND, ring=0x6000, record=0x3040)
+    + connect(6, 0x200) + post_srq(4)
+    + poke(0x6000, struct.pack(">IIII", 0x0a, 2, 0x4c, 0) + pointer(100))
+    + end_of_ring(1, 0x6000) + doorbell(SEND, 0x201) + RUN + destroy(35, 3)
+    + command(40, struct.pack("<QQIIB7x", 0, 0x77, 2, 0x800200, XRC_RECV)) + destroy(27, 4)
+    + destroy(27, 3) + command(38, struct.pack("<II", 2, 0), mode=NO_REPLY),
+    "windows": alloc_pd() + create_cq() + create_qp_of(RC) + reg_mr(access=31)
+    + connect(2, 0x200) + command(14, struct.pack("<QIBxxx", 0, 0, 1))
+    + command(14, struct.pack("<QIBxxx", 0, 0, 2))
+    + send_wqe(0, struct.pack(">IIIIQQ", 0xe0000000, 0, 0x10101, 0x10001, 0x10000000 + DATA, 64),
+               0x18)
+    + send_wqe(1, struct.pack(">IIIIQQ", 0xe0000000, 0x80000000, 0x10202, 0x10001,
+                              0x10000000 + DATA, 64), 0x18)
+    + send_wqe(2, struct.pack(">8xI20x", 0x10202), 0x1b) + end_of_ring(3)
+    + doorbell(SEND, 0x200) + RUN + command(13, struct.pack("<II", 3, 0), mode=NO_REPLY)
+    + command(16, struct.pack("<II", 4, 0), mode=NO_REPLY) + destroy(27, 2),
+    "groups": alloc_pd() + create_cq() + create_qp_of(UD) + reg_mr(access=15)
+    + connect(2, 0, UD)
+    + command(30, bytes.fromhex("ff0e") + bytes(14) + struct.pack("<IHH", 2, 0xc001, 0),
+              mode=NO_REPLY)
+    + poke(QP_BUF + 0x2000, pointer(512)) + poke(QP_DB, struct.pack(">I", 1))
+    + send_wqe(0, bytes(8) + bytes([0, 0, 0, 1]) + bytes(4) + bytes.fromhex("ff0e") + bytes(14)
+               + struct.pack(">II", 0xffffff, 0x11111111) + bytes.fromhex("0000333300000001")
+               + pointer(100)) + end_of_ring(1, shift=7) + doorbell(SEND, 0x200) + RUN + destroy(27, 2)
+    + command(31, bytes.fromhex("ff0e") + bytes(14) + struct.pack("<IHH", 2, 0xc001, 0),
+              mode=NO_REPLY) + destroy(27, 2),
     "two-files": alloc_pd() + file(1) + alloc_pd() + create_cq() + file(0) + destroy(20, 1)
     + file(2) + alloc_pd() + file(3) + RUN,
 }
@@ -225,6 +306,88 @@ FRAMES = {
     "qinq": frames(0xbf, UDP[:12] + bytes.fromhex("88a8000581000006") + UDP[12:]),
 }
 
+def recv(end, offset, size):
+    return struct.pack("<BBHH", 8, end, offset, size)
+
+
+def post(end, opcode, *segments, flags=0xc):
+    data = struct.pack(">IIII", opcode, 0, flags, 0x12345678) + b"".join(segments)
+    return struct.pack("<BBB", 4, end, len(data)) + data
+
+
+def remote(offset, *operands):
+    return struct.pack(">QII", arena(offset), 0x10000, 0) + b"".join(
+        struct.pack(">Q", operand) for operand in operands)
+
+
+def packet(bits, opcode, psn=0, va=0, length=0, syndrome=0, own=b"", size=0):
+    return struct.pack("<BBBbHHB", 0, bits, opcode, psn, va, length, syndrome) + own + \
+        struct.pack("<B", size)
+
+
+def av(gid, mac, qpn):
+    return bytes([0] * 11 + [1] + [0] * 4) + gid + struct.pack(">IIxx", qpn, 0x11111111) + mac
+
+
+STEP, POLL = bytes([9]), bytes([12])
+
+
+def later(shift):
+    return bytes([10, shift])
+
+
+def change(end, what, rest=0):
+    return bytes([11, end | what << 1 | rest << 3])
+
+
+def rights(bits):
+    return bytes([13, bits])
+
+
+MAC_1 = bytes([2, 0, 0, 0, 0, 1])
+GID_1 = bytes.fromhex("fe80000000000000" "0000fffffe000001")
+ROCE_RC, ROCE_UC, ROCE_UD, ROCE_XRC = 0, 1, 2, 3
+LONG = segment(3000, 256)
+
+
+def roce(kind, *steps):
+    return bytes([kind, 0]) + b"".join(steps)
+
+
+ROCE = {
+    "send": roce(ROCE_RC, recv(0, 0x8000, 4096), recv(0, 0x9000, 64), post(0, 0x0a, LONG), STEP,
+                 POLL, post(0, 0x0b, segment(64, 0)), post(0, 0x0a, segment(100, 0)), STEP),
+    "write": roce(ROCE_RC, recv(0, 0x8000, 4096), post(0, 0x08, remote(0x8000), LONG),
+                  post(0, 0x09, remote(0x8000), segment(10, 0)), STEP, rights(1),
+                  post(0, 0x08, remote(0x8000), LONG), STEP),
+    "read": roce(ROCE_RC, post(0, 0x10, remote(0x8000), LONG),
+                 post(0, 0x12, remote(0x8000, 7, 0), segment(8, 0)),
+                 post(0, 0x11, remote(0x8000, 7, 9), segment(8, 8)), STEP, POLL,
+                 post(0, 0x10, remote(0x20000), LONG), STEP),
+    "retry": roce(ROCE_RC, change(0, 2), post(0, 0x0a, LONG), STEP, later(27), later(28),
+                  later(28), later(29)),
+    "not-ready": roce(ROCE_RC, post(0, 0x0a, LONG), STEP, later(20), recv(0, 0x8000, 4096),
+                      later(21), change(1, 0, 1), later(30)),
+    "requests": roce(ROCE_RC, recv(0, 0x8000, 512), packet(0, 4, size=60, syndrome=2),
+                     packet(0, 6, va=0x8000, length=61, size=61), packet(0, 12, length=2000),
+                     packet(0, 12, psn=-1, length=1), packet(0, 20, va=64), STEP,
+                     packet(0, 20, psn=-1, va=64), packet(0, 4, psn=3), STEP),
+    "answers": roce(ROCE_RC, change(0, 2), post(0, 0x10, remote(0), LONG), post(0, 0x0a, LONG),
+                    STEP, packet(0x80, 17), packet(0x80, 13, size=200),
+                    packet(0x80, 17, psn=2, syndrome=0x60), STEP,
+                    packet(0x80, 17, psn=4, syndrome=0x21), STEP, later(25), STEP),
+    "uc": roce(ROCE_UC, recv(0, 0x8000, 4096), post(0, 0x0a, LONG),
+               post(0, 0x08, remote(0x8000), LONG), STEP, packet(0, 0x21), packet(0, 0x24, size=9),
+               STEP),
+    "ud": roce(ROCE_UD, recv(0, 0x8000, 4096), recv(0, 0x9000, 20),
+               post(0, 0x0a, av(GID_1, MAC_1, 0x1c2), segment(100, 0)),
+               post(0, 0x0b, av(GID_1, MAC_1, 0x1c2), segment(100, 0)), STEP,
+               packet(0, 0x64, size=30), packet(0x20, 0x64, size=30), STEP),
+    "xrc": roce(ROCE_XRC, post(0, 0x0a, LONG, flags=0x330c), post(0, 0x0a, segment(100, 0),
+                flags=0x330c), STEP, POLL, post(0, 0x10, remote(0), LONG, flags=0x330c), STEP,
+                packet(0, 0xa4, size=8), packet(0x80, 0xaa, size=4, length=4), STEP),
+}
+
 OPTIONS = {
     "plain": b"step ports=2 strict=report profile=cx3 mtu=9000 cqe-size=32 ib=2",
     "wires": b"wire1=pcap:in=a,out=b wire2=tap:x0 pci=0000:03:00.0",
@@ -240,7 +403,7 @@ def main():
         sys.exit("usage: seeds.py FOLDER: write the seeds of each target there")
     folder = pathlib.Path(sys.argv[1])
     for target, inputs in (("commands", COMMANDS), ("wqe", WQES), ("frame", FRAMES),
-                           ("options", OPTIONS)):
+                           ("options", OPTIONS), ("roce", ROCE)):
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in inputs.items():
             (folder / target / name).write_bytes(data)

@@ -15,7 +15,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 TARGETS = sorted(path.stem[len("fuzz_"):] for path in FOLDER.glob("fuzz_*.c"))
 
 # Ten seconds or so each on two idle cores.
-RUNS = {"commands": 25000, "frame": 100000, "options": 300000, "wqe": 120000}
+RUNS = {"commands": 25000, "frame": 100000, "options": 300000, "roce": 25000,
+        "wqe": 120000}
 
 
 def test_every_target_is_run():

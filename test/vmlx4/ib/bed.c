@@ -104,6 +104,14 @@ connect_to(struct bed_end *end, const struct bed_end *peer, uint32_t sq_psn, uin
 	vmlx4_ib_rts(end->qp);
 }
 
+void
+bed_connect(struct bed *bed)
+{
+	/* Across the end of the numbers. */
+	connect_to(&bed->a, &bed->b, 0xfffffe, 0x000100);
+	connect_to(&bed->b, &bed->a, 0x000100, 0xfffffe);
+}
+
 struct bed *
 bed_new(unsigned int qp_type, unsigned int port_of_b)
 {
@@ -121,9 +129,7 @@ bed_new(unsigned int qp_type, unsigned int port_of_b)
 	end_new(bed, &bed->b, qp_type, 0x1c2, port_of_b);
 	bed->a.memory = bed->card.arena;
 	bed->b.memory = bed->card.arena + BED_PART;
-	/* Across the end of the numbers. */
-	connect_to(&bed->a, &bed->b, 0xfffffe, 0x000100);
-	connect_to(&bed->b, &bed->a, 0x000100, 0xfffffe);
+	bed_connect(bed);
 	return bed;
 }
 

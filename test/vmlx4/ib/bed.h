@@ -37,6 +37,8 @@ struct bed {
 /* Connected and in RTS, stepped, with the contract checker. */
 struct bed *bed_new(unsigned int qp_type, unsigned int port_of_b);
 void bed_free(struct bed *bed);
+/* Attributes and states of both ends, once more after a reset of them. */
+void bed_connect(struct bed *bed);
 void bed_step(struct bed *bed);
 void bed_advance(struct bed *bed, uint64_t ns);
 
