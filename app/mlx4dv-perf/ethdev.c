@@ -17,13 +17,15 @@ enum {
 	TX = 1 << 1,
 	OFFLOADS = 1 << 2,         /* checksum, and RSS hash on receive */
 	SCATTER = 1 << 3,
-	VLAN = 1 << 4,             /* RX: stripped, its TCI in the mbuf */
+	VLAN = 1 << 4,             /* RX: stripped, its TCI in the mbuf; TX: inserted */
 	FAST_FREE = 1 << 5,
 	TWO_SEGS = 1 << 6,
 	MANY_POOLS = 1 << 7,
 	EMPTY = 1 << 8,
 	FORWARD = 1 << 9,          /* what was received is sent */
 	INLINE = 1 << 10,          /* frames are copied into WQEs, by a device argument */
+	STAMPS = 1 << 11,          /* RX: the time of arrival in the mbuf */
+	SIXTEEN_SEGS = 1 << 12,
 };
 
 static struct {
@@ -49,12 +51,16 @@ conf_of(struct ports_conf *conf)
 		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
 	if ((run.kind & (SCATTER | FORWARD)) == (SCATTER | FORWARD))
 		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-	if ((run.kind & VLAN) != 0)
+	if ((run.kind & VLAN) != 0 && (run.kind & RX) != 0)
 		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	if ((run.kind & VLAN) != 0 && (run.kind & TX) != 0)
+		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
+	if ((run.kind & STAMPS) != 0)
+		conf->rx_offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	if (run.queues > 1)
 		conf->rss_hf = RSS_HF;
 	if ((run.kind & TX) != 0 && (run.kind & OFFLOADS) != 0)
-		conf->tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 	if ((run.kind & FAST_FREE) != 0)
 		conf->tx_offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	if (run.segs > 1)
@@ -68,7 +74,8 @@ run_init(const struct perf_case *one, const struct perf_options *options)
 	run.kind = one->kind;
 	run.burst = options->burst;
 	run.size = (run.kind & SCATTER) != 0 ? RTE_MAX(SCATTERED, options->size) : options->size;
-	run.segs = (run.kind & TWO_SEGS) != 0 ? 2 : options->segs;
+	run.segs = (run.kind & TWO_SEGS) != 0 ? 2 : (run.kind & SIXTEEN_SEGS) != 0 ? 16 :
+		options->segs;
 	run.pools = (run.kind & MANY_POOLS) != 0 ? PERF_POOLS_MAX : options->pools;
 	run.regions = options->regions;
 	run.queues = (run.kind & (RX | FORWARD)) == RX ? options->queues : 1;
@@ -262,6 +269,10 @@ frame(void)
 		first->l2_len = 14;
 		first->l3_len = 20;
 	}
+	if (run.tci != 0) {
+		first->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		first->vlan_tci = run.tci;
+	}
 	return first;
 }
 
@@ -371,12 +382,15 @@ static const struct perf_case cases[] = {
 	RX_CASE("rx", 0),
 	RX_CASE("rx_offload", OFFLOADS),
 	RX_CASE("rx_vlan", OFFLOADS | VLAN),
+	RX_CASE("rx_stamps", OFFLOADS | STAMPS),
 	RX_CASE("rx_scatter", SCATTER),
 	RX_CASE("rx_empty", EMPTY),
 	TX_CASE("tx", 0),
 	TX_CASE("tx_fast_free", FAST_FREE),
 	TX_CASE("tx_checksum", OFFLOADS),
 	TX_CASE("tx_2seg", TWO_SEGS),
+	TX_CASE("tx_16seg", SIXTEEN_SEGS),
+	TX_CASE("tx_vlan", VLAN),
 	TX_CASE("tx_64pools", MANY_POOLS),
 	TX_CASE("tx_inline", INLINE),
 	TX_CASE("tx_empty", EMPTY),

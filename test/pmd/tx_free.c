@@ -111,6 +111,16 @@ chain(struct rng *rng)
 	return m;
 }
 
+/* As rte_pktmbuf_chain() leaves it: the second one's first segment has its count yet. */
+static struct rte_mbuf *
+chain_of_chains(struct rng *rng)
+{
+	struct rte_mbuf *m = chain(rng);
+
+	CHECK_OK(rte_pktmbuf_chain(m, chain(rng)));
+	return m;
+}
+
 /* A packet of some kind; @kept: what the application goes on to hold, or NULL. */
 static struct rte_mbuf *
 packet(struct rng *rng, struct rte_mbuf **kept)
@@ -122,8 +132,9 @@ packet(struct rng *rng, struct rte_mbuf **kept)
 	case 0:
 		return external(rng);
 	case 1:
-	case 2:
 		return chain(rng);
+	case 2:
+		return chain_of_chains(rng);
 	case 3:
 		/* Often of one pool: the freed clone frees what it was made from. */
 		m = rng_below(rng, 2) == 0 ? segment(rng, 90) : chain(rng);

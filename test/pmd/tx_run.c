@@ -172,7 +172,7 @@ TEST(tx_run_of_all_sorts)
 		first = serial;
 		for (i = 0, sent = 0; i < RTE_DIM(pkts); i++) {
 			bad = rng_below(&rng, 8);
-			segs[sent] = bad > 4 ? 1 : 1 + rng_below(&rng, 6);
+			segs[sent] = bad > 4 ? 1 : 1 + rng_below(&rng, bad == 4 ? 31 : 6);
 			if (bad == 0) {
 				/* An empty one. */
 				pkts[i] = rte_pktmbuf_alloc(conf.pool);

@@ -8,14 +8,16 @@ from . import machine
 from .perf import FLOOR, OURS, STOCK, VERBS, PerfError, Progress, Table, measure, split_case
 
 DRIVERS = (OURS, STOCK, VERBS, FLOOR)
-CASES = ("rx", "rx_offload", "rx_vlan", "rx_scatter", "rx_empty", "tx", "tx_fast_free",
-         "tx_checksum", "tx_2seg", "tx_64pools", "tx_inline", "tx_empty", "forward")
+CASES = ("rx", "rx_offload", "rx_vlan", "rx_stamps", "rx_scatter", "rx_empty", "tx",
+         "tx_fast_free", "tx_checksum", "tx_vlan", "tx_2seg", "tx_16seg", "tx_64pools",
+         "tx_inline", "tx_empty", "forward")
 KNOWN = {VERBS: ("rx", "tx", "tx_single"), FLOOR: ("rx", "tx_fast_free")}
 # A case of ours and what the others have that is nearest to it.
 NEAREST = {
-    STOCK: {"tx_fast_free": "tx", "tx_inline": "tx", "rx_vlan": "rx_offload"},
+    STOCK: {"tx_fast_free": "tx", "tx_inline": "tx", "tx_vlan": "tx",
+            "rx_vlan": "rx_offload", "rx_stamps": "rx_offload"},
     VERBS: {"tx_fast_free": "tx", "tx_inline": "tx"},
-    FLOOR: {"rx_offload": "rx", "rx_vlan": "rx", "tx": "tx_fast_free",
+    FLOOR: {"rx_offload": "rx", "rx_vlan": "rx", "rx_stamps": "rx", "tx": "tx_fast_free",
             "tx_checksum": "tx_fast_free", "tx_inline": "tx_fast_free"},
 }
 

@@ -10,8 +10,9 @@ from .perf_verbs import CASES as LIBRARY_CASES, DVQ
 
 RECORD = build.TOP / "test" / "perf" / "instructions.json"
 TOLERANCE = 0.03
-CASES = ("rx", "rx_offload", "rx_vlan", "rx_scatter", "rx_empty", "tx", "tx_fast_free",
-         "tx_checksum", "tx_2seg", "tx_64pools", "tx_inline", "tx_empty",
+CASES = ("rx", "rx_offload", "rx_vlan", "rx_stamps", "rx_scatter", "rx_empty", "tx",
+         "tx_fast_free", "tx_checksum", "tx_vlan", "tx_2seg", "tx_16seg", "tx_64pools",
+         "tx_inline", "tx_empty",
          *("%s/%s" % (DVQ, case) for case in LIBRARY_CASES))
 OPTIONS = ["--no-cycles", "--counted", "1"]
 

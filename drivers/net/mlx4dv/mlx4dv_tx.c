@@ -51,6 +51,20 @@ tx_next_part(const struct mdv_txq *txq, uint32_t n, bool idle, bool *cqe)
 	return n;
 }
 
+/* As many of @n as go in runs, the last of the @n with a CQE if @cqe says so. */
+static inline uint32_t
+tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
+{
+	uint32_t done;
+
+	if (unlikely(txq->one_by_one))
+		return 0;
+	done = mdv_tx_run(txq, pkts, n, cqe);
+	if (unlikely(done != n))
+		done += mdv_tx_run_any(txq, &pkts[done], n - done, cqe);
+	return done;
+}
+
 /* @n packets, each of which there is a block for. */
 static __rte_noinline uint16_t
 tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
@@ -62,13 +76,16 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
 
 	do {
 		part = tx_next_part(txq, n - i, idle, &cqe);
-		done = unlikely(txq->one_by_one) ? 0 : mdv_tx_run(txq, &pkts[i], part, cqe);
+		done = tx_run(txq, &pkts[i], part, cqe);
 		i += done;
-		if (likely(done == part))
-			continue;
-		if (unlikely(!mdv_tx_one(txq, pkts[i], cqe && done + 1 == part)))
+		if (unlikely(done != part)) {
+			if (unlikely(!mdv_tx_one(txq, pkts[i], cqe && done + 1 == part)))
+				break;
+			i++;
+		}
+		if (likely(i == n))
 			break;
-		i++;
+		/* Some may have taken more than a block. */
 		room = dvq_sq_room(&txq->sq);
 		n = RTE_MIN(n, i + room);
 	} while (i < n);

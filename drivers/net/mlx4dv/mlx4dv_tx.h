@@ -74,6 +74,12 @@ uint32_t mdv_tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t 
 bool mdv_tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe);
 
 /*
+ * mlx4dv_tx_any.c: the same of packets of any number of segments, and with a tag to insert.
+ * Also stops at one whose WQE wraps, or may be the last that there is room for.
+ */
+uint32_t mdv_tx_run_any(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe);
+
+/*
  * mlx4dv_tx_one.c: post any packet, with a CQE if @cqe says so, or free and count it as
  * dropped. False: it takes more blocks than there is room for.
  */
@@ -133,12 +139,18 @@ tx_csum(struct tx_ctrl *ctrl, uint64_t ol)
 	ctrl->opcode |= (ip ? DVQ_CTRL_INNER_IP_CSUM : 0) | (l4 ? DVQ_CTRL_INNER_L4_CSUM : 0);
 }
 
+static inline uint32_t
+tx_vlan_bits(const struct rte_mbuf *m)
+{
+	return (uint32_t)m->vlan_tci << DVQ_CTRL_VLAN_SHIFT | DVQ_CTRL_INS_CVLAN;
+}
+
 /* The tag that the adapter is to insert behind the addresses. */
 static inline void
 tx_vlan(const struct mdv_txq *txq, struct tx_ctrl *ctrl, const struct rte_mbuf *m)
 {
 	if ((m->ol_flags & txq->vlan_flag) != 0)
-		ctrl->vlan = (uint32_t)m->vlan_tci << DVQ_CTRL_VLAN_SHIFT | DVQ_CTRL_INS_CVLAN;
+		ctrl->vlan = tx_vlan_bits(m);
 }
 
 /* Of a virtual function: the adapter looks for receivers on its own port first. */

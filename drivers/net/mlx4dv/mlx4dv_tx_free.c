@@ -194,15 +194,56 @@ tx_bulk_add(struct tx_bulk *bulk, struct rte_mbuf *room[TX_FREE_BULK], struct rt
 	*bulk->to++ = m;
 }
 
+/* In the upper half of ol_flags, where one instruction finds them. */
+static inline bool
+tx_is_shared(const struct rte_mbuf *m)
+{
+	static_assert((uint32_t)TX_SHARED_FLAGS == 0, "TX_SHARED_FLAGS");
+	return ((uint32_t)(m->ol_flags >> 32) & (uint32_t)(TX_SHARED_FLAGS >> 32)) != 0;
+}
+
 /*
- * A segment that others may share; NULL: they keep it. The pool of what it was attached
- * to may be the one at hand, and gets it back now.
+ * A segment that others may share, who then keep it, or that is not as its pool wants it.
+ * The pool of what it was attached to may be the one at hand, and gets it back now.
  */
-static __rte_noinline struct rte_mbuf *
-tx_prefree_shared(struct tx_bulk bulk, struct rte_mbuf *room[TX_FREE_BULK], struct rte_mbuf *m)
+static __rte_noinline void
+tx_free_odd(struct tx_bulk bulk, struct rte_mbuf *room[TX_FREE_BULK], struct rte_mbuf *m)
 {
 	tx_bulk_close(bulk.mp, bulk.first, (uint32_t)(bulk.to - bulk.first), room);
-	return rte_pktmbuf_prefree_seg(m);
+	m = rte_pktmbuf_prefree_seg(m);
+	if (m != NULL)
+		rte_mempool_put(m->pool, m);
+}
+
+/* All segments of a packet. Those behind the first are one by their count already. */
+static __rte_always_inline void
+tx_free_chain(struct tx_bulk *bulk, struct rte_mbuf *room[TX_FREE_BULK], struct rte_mbuf *m)
+{
+	struct rte_mbuf *next = m->next;
+
+	if (next != NULL && likely(tx_refcnt(m) == 1 && !tx_is_shared(m))) {
+		m->nb_segs = 1;
+		m->next = NULL;
+		tx_bulk_add(bulk, room, m);
+		m = next;
+	}
+	for (;;) {
+		next = m->next;
+		if (unlikely(!tx_is_own(m) || tx_is_shared(m))) {
+			tx_free_odd(*bulk, room, m);
+			*bulk = (struct tx_bulk){ NULL, room, room, room };
+			if (next == NULL)
+				return;
+		} else {
+			/* Only if it has to be: the line would be fetched for it. */
+			if (next == NULL)
+				break;
+			m->next = NULL;
+			tx_bulk_add(bulk, room, m);
+		}
+		m = next;
+	}
+	tx_bulk_add(bulk, room, m);
 }
 
 /* Packets of @n blocks side by side, in some of which none starts. Returns how many. */
@@ -211,32 +252,14 @@ tx_free_chains(struct tx_bulk *bulk, struct rte_mbuf *room[TX_FREE_BULK],
 	       struct rte_mbuf *const *elts, uint32_t n)
 {
 	struct rte_mbuf *const *const end = elts + n;
-	struct rte_mbuf *m = NULL, *next;
 	uint32_t freed = 0;
 
-	/* One loop over segments: one inside another is spilled for every packet. */
-	for (;;) {
-		while (m == NULL) {
-			if (elts == end)
-				return freed;
-			m = *elts++;
-			freed += m != NULL;
+	for (; elts != end; elts++)
+		if (*elts != NULL) {
+			tx_free_chain(bulk, room, *elts);
+			freed++;
 		}
-		next = m->next;
-		if (unlikely(tx_refcnt(m) != 1 || !RTE_MBUF_DIRECT(m))) {
-			m = tx_prefree_shared(*bulk, room, m);
-			*bulk = (struct tx_bulk){ NULL, room, room, room };
-		} else if (next != NULL) {
-			m->nb_segs = 1;
-			m->next = NULL;
-		} else if (unlikely(m->nb_segs != 1)) {
-			/* Only if it has to be: the line would be fetched for it. */
-			m->nb_segs = 1;
-		}
-		if (likely(m != NULL))
-			tx_bulk_add(bulk, room, m);
-		m = next;
-	}
+	return freed;
 }
 
 /* Chains, or blocks where no packet starts. */

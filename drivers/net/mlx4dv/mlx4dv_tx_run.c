@@ -2,20 +2,19 @@
 
 /*
  * The packets that most are: of one segment, or a chain of few, which fit a block of
- * their own and ask for nothing but checksums. What is not of that sort ends a run, and
- * is for mlx4dv_tx_one.c; nothing of it can be seen then.
+ * their own and ask for nothing but checksums. Longer chains, and packets with a tag to
+ * insert, have a run of their own in mlx4dv_tx_any.c; whatever else ends a run is for
+ * mlx4dv_tx_one.c. Nothing of it can be seen then.
  */
 
 #include <rte_mbuf.h>
 
 #include "mlx4dv.h"
 #include "mlx4dv_rxtx.h"
-#include "mlx4dv_tx.h"
+#include "mlx4dv_tx_run.h"
 
 /* ---- control segments ---- */
 
-#define CSUM_SHIFT 52        /* of RTE_MBUF_F_TX_L4_MASK, with the bit of IP_CKSUM above it */
-#define CSUM_KINDS 8
 #define CTRL_BE(owner, units, flags) { { RTE_BE32(DVQ_OP_SEND | (owner)), RTE_BE32(units), \
 	RTE_BE32(DVQ_CTRL_SE | (flags)), 0 } }
 #define CTRL_L4(owner, units, ip) CTRL_BE(owner, units, ip), \
@@ -28,36 +27,11 @@
 	CTRL_SEGS(owner, 3, cqe) }
 #define CTRL_PASS(owner) { CTRL_CQE(owner, 0), CTRL_CQE(owner, DVQ_CTRL_CQE) }
 
-static_assert(RTE_MBUF_F_TX_L4_MASK >> CSUM_SHIFT == 3 &&
-	      RTE_MBUF_F_TX_IP_CKSUM >> CSUM_SHIFT == 4, "CSUM_SHIFT");
 static_assert(DVQ_SQ_BLOCK_SEGS == 3, "CTRL_CQE");
 
-/* By number of segments less one, then by checksum flags. */
-typedef struct dvq_ctrl_be tx_ctrls_t[DVQ_SQ_BLOCK_SEGS][CSUM_KINDS];
-
-/* By pass over the ring, then by whether a CQE is asked for. */
-static const tx_ctrls_t tx_ctrls[2][2] = { CTRL_PASS(0), CTRL_PASS(DVQ_CTRL_OWNER) };
+const tx_ctrls_t mdv_tx_ctrls[2][2] = { CTRL_PASS(0), CTRL_PASS(DVQ_CTRL_OWNER) };
 
 /* ---- a run ---- */
-
-/* What the loops hold in registers. */
-struct tx_run {
-	const struct mdv_tx_keys *keys;
-	struct mdv_tx_key near;   /* of the first packet's pool */
-	uint32_t len_range;
-	uint64_t others;          /* flags of what a run does not do */
-	uint64_t bytes;
-};
-
-static __rte_always_inline void
-run_init(struct tx_run *run, const struct mdv_txq *txq, const struct rte_mbuf *first)
-{
-	run->keys = &txq->keys;
-	run->near = *mdv_tx_key_first(&txq->keys, first->pool);
-	run->len_range = txq->keys.len_range;
-	run->others = txq->others;
-	run->bytes = 0;
-}
 
 /* The data segment of a segment whose region is known by its pool; else false. */
 static __rte_always_inline bool
@@ -158,7 +132,7 @@ static __rte_always_inline uint32_t
 run_all(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe,
 	const bool chains, const bool pools)
 {
-	const tx_ctrls_t *ctrls = tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
+	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
 	uint32_t slot = txq->sq.pi & (txq->sq.bb_cnt - 1);
 	uint32_t usual = n - cqe, done;
 	struct tx_run run;
@@ -198,11 +172,13 @@ run_of_chains(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, boo
 	return run_all(txq, pkts, n, cqe, true, false);
 }
 
+/* By what the first and the last look like. */
 uint32_t
 mdv_tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
 	if (unlikely(pkts[0]->nb_segs != 1))
-		return run_of_chains(txq, pkts, n, cqe);
+		return pkts[0]->nb_segs > DVQ_SQ_BLOCK_SEGS ? 0 :
+			run_of_chains(txq, pkts, n, cqe);
 	if (unlikely(pkts[0]->pool != pkts[n - 1]->pool))
 		return run_of_pools(txq, pkts, n, cqe);
 	return run_of_pool(txq, pkts, n, cqe);
@@ -214,7 +190,7 @@ mdv_tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
 	const uint32_t slot = txq->sq.pi & (txq->sq.bb_cnt - 1);
 	uint8_t *block = dvq_sq_block(&txq->sq, slot);
 	const struct dvq_ctrl_be *ctrls =
-		tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0][cqe][0];
+		mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0][cqe][0];
 	uintptr_t data = rte_pktmbuf_mtod(m, uintptr_t);
 	const struct mdv_tx_key *key = mdv_tx_key_of(&txq->keys, m->pool, data);
 	const uint32_t len = m->data_len;
