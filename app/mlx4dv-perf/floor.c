@@ -72,12 +72,8 @@ make_mbufs(const struct bench_end *end)
 static void
 open_queues(struct dvq_open_request *request)
 {
-	char error[256] = "";
-
-	request->error = error;
-	request->error_size = sizeof(error);
 	if (dvq_open(request) != 0)
-		bench_die("dvq_open: %s", error);
+		bench_die("dvq_open: %s", request->error);
 }
 
 static const char *

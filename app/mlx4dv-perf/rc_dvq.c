@@ -19,11 +19,9 @@ static struct {
 static void
 opened(void)
 {
-	char error[256];
 	struct dvq_open_request a = { .qp = rc.a.qp, .sendq = &run.sq, .ibv_cq = rc.a.cq,
-		.cq = &run.send_cq, .error = error, .error_size = sizeof(error) };
-	struct dvq_open_request b = { .ibv_cq = rc.b.cq, .cq = &run.cq, .error = error,
-		.error_size = sizeof(error) };
+		.cq = &run.send_cq };
+	struct dvq_open_request b = { .ibv_cq = rc.b.cq, .cq = &run.cq };
 	unsigned int i;
 
 	if (rc.srq != NULL) {
@@ -33,8 +31,10 @@ opened(void)
 		b.qp = rc.b.qp;
 		b.qp_rq = &run.rq;
 	}
-	if (dvq_open(&a) != 0 || dvq_open(&b) != 0)
-		bench_die("%s", error);
+	if (dvq_open(&a) != 0)
+		bench_die("%s", a.error);
+	if (dvq_open(&b) != 0)
+		bench_die("%s", b.error);
 	for (i = 0; i < RC_CHAIN_MAX; i++) {
 		run.send_sge[i] = (struct dvq_sge){ .addr = (uintptr_t)rc_slot(0, i),
 			.lkey = rc.mr->lkey, .len = RC_SIZE };

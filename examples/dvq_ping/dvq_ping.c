@@ -50,9 +50,7 @@ post_receive(struct side *side)
 static void
 open_side(struct side *side, struct ibv_context *ctx)
 {
-	char error[256];
-	struct dvq_open_request req = { .sendq = &side->sq, .qp_rq = &side->rq, .cq = &side->cq,
-		.error = error, .error_size = sizeof(error) };
+	struct dvq_open_request req = { .sendq = &side->sq, .qp_rq = &side->rq, .cq = &side->cq };
 
 	memory_open(&side->memory, ctx, 2 * SLOT);
 	side->ibv_cq = create_cq(ctx, 2 * RING);
@@ -60,7 +58,7 @@ open_side(struct side *side, struct ibv_context *ctx)
 	req.qp = side->qp;
 	req.ibv_cq = side->ibv_cq;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", error);
+		die(1, "%s", req.error);
 }
 
 static void

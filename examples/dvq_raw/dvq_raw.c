@@ -47,15 +47,13 @@ slot_of(const struct end *end, uint32_t index)
 static void
 open_sender(struct end *end, struct ibv_context *ctx)
 {
-	char error[256];
-	struct dvq_open_request req = { .sq = &end->sq, .cq = &end->cq,
-		.error = error, .error_size = sizeof(error) };
+	struct dvq_open_request req = { .sq = &end->sq, .cq = &end->cq };
 
 	raw_create_sender(&end->raw, ctx, RING, SLOT);
 	req.qp = end->raw.qp;
 	req.ibv_cq = end->raw.cq;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", error);
+		die(1, "%s", req.error);
 	dvq_sq_init(&end->sq);
 }
 
@@ -71,16 +69,14 @@ post_buffer(struct end *end)
 static void
 open_sink(struct end *end, struct ibv_context *ctx)
 {
-	char error[256];
-	struct dvq_open_request req = { .rq = &end->rq, .cq = &end->cq,
-		.error = error, .error_size = sizeof(error) };
+	struct dvq_open_request req = { .rq = &end->rq, .cq = &end->cq };
 	int i;
 
 	raw_create_sink(&end->raw, ctx, RING, SLOT);
 	req.wq = end->raw.wq;
 	req.ibv_cq = end->raw.cq;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", error);
+		die(1, "%s", req.error);
 	for (i = 0; i < RING; i++)
 		post_buffer(end);
 	dvq_rq_publish(&end->rq);

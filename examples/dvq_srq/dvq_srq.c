@@ -54,30 +54,27 @@ static struct {
 static void
 open_shared(void)
 {
-	char error[256];
 	struct dvq_open_request req = { .srq = &all.srq, .cq = &all.sends,
-		.recv_cq = &all.receives, .error = error, .error_size = sizeof(error) };
+		.recv_cq = &all.receives };
 
 	shared_create(&all.shared, all.ctx, SENDS, BUFFERS, SLOT);
 	req.ibv_srq = all.shared.srq;
 	req.ibv_cq = all.shared.send_cq;
 	req.ibv_recv_cq = all.shared.recv_cq;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", error);
+		die(1, "%s", req.error);
 }
 
 static void
 open_connection(struct connection *c)
 {
-	char error[256];
-	struct dvq_open_request req = { .sendq = &c->sq, .error = error,
-		.error_size = sizeof(error) };
+	struct dvq_open_request req = { .sendq = &c->sq };
 
 	c->sender = shared_create_qp(&all.shared, BATCH);
 	c->receiver = shared_create_qp(&all.shared, BATCH);
 	req.qp = c->sender;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", error);
+		die(1, "%s", req.error);
 	connect_pair(c->sender, c->receiver, 1);
 }
 

@@ -23,7 +23,7 @@ struct opened {
 };
 
 #define FAIL(req, err, ...) \
-	dvq_fail(&(const struct dvq_error){ (req)->error, (req)->error_size }, err, __VA_ARGS__)
+	dvq_fail(&(const struct dvq_error){ (req)->error, sizeof((req)->error) }, err, __VA_ARGS__)
 
 static bool
 is_pow2(uint32_t n)
@@ -34,7 +34,7 @@ is_pow2(uint32_t n)
 /* ---- the request ---- */
 
 static int
-check_request(const struct dvq_open_request *req)
+check_request(struct dvq_open_request *req)
 {
 	if ((req->qp != NULL) !=
 	    (req->sq != NULL || req->sendq != NULL || req->qp_rq != NULL))
@@ -61,16 +61,16 @@ check_request(const struct dvq_open_request *req)
 }
 
 static int
-init_second_cq(const struct dvq_open_request *req, struct opened *out)
+init_second_cq(struct dvq_open_request *req, struct opened *out)
 {
 	struct mlx4dv_obj obj = { .cq = { req->ibv_recv_cq, &out->recv_cq } };
 
 	out->recv_cq.comp_mask = MLX4DV_CQ_MASK_UAR;
-	return dvq_init_obj(&obj, MLX4DV_OBJ_CQ, req->error, req->error_size);
+	return dvq_init_obj(&obj, MLX4DV_OBJ_CQ, req->error, sizeof(req->error));
 }
 
 static int
-init_objects(const struct dvq_open_request *req, struct opened *out)
+init_objects(struct dvq_open_request *req, struct opened *out)
 {
 	struct mlx4dv_obj obj = {
 		.qp = { req->qp, &out->qp }, .cq = { req->ibv_cq, &out->cq },
@@ -86,7 +86,7 @@ init_objects(const struct dvq_open_request *req, struct opened *out)
 	out->qp.comp_mask = MLX4DV_QP_MASK_UAR_MMAP_OFFSET;
 	out->cq.comp_mask = MLX4DV_CQ_MASK_UAR;
 	if (types != 0)
-		ret = dvq_init_obj(&obj, types, req->error, req->error_size);
+		ret = dvq_init_obj(&obj, types, req->error, sizeof(req->error));
 	if (ret == 0 && req->ibv_recv_cq != NULL)
 		ret = init_second_cq(req, out);
 	return ret;
@@ -95,7 +95,7 @@ init_objects(const struct dvq_open_request *req, struct opened *out)
 /* ---- what libmlx4 said ---- */
 
 static int
-check_sq(const struct dvq_open_request *req, const struct mlx4dv_qp *qp)
+check_sq(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 {
 	uint32_t headroom = DVQ_SQ_PREFETCH / DVQ_SQ_BB_SIZE + 1;
 
@@ -120,7 +120,7 @@ spare_strides(const struct mlx4dv_qp *qp)
 }
 
 static int
-check_sendq(const struct dvq_open_request *req, const struct mlx4dv_qp *qp)
+check_sendq(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 {
 	if (qp->sq.wqe_shift < DVQ_SQ_BB_SHIFT || qp->sq.wqe_shift > 10 ||
 	    !is_pow2(qp->sq.wqe_cnt) || qp->sq.wqe_cnt <= spare_strides(qp) ||
@@ -133,7 +133,7 @@ check_sendq(const struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 }
 
 static int
-check_qp(const struct dvq_open_request *req, const struct mlx4dv_qp *qp)
+check_qp(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 {
 	if (qp->buf.buf == NULL || qp->sdb == NULL)
 		return FAIL(req, -ENOTSUP, "QP 0x%06x: libmlx4 reports no buffer or doorbell",
@@ -149,7 +149,7 @@ check_qp(const struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 }
 
 static int
-check_cq(const struct dvq_open_request *req, const struct mlx4dv_cq *cq)
+check_cq(struct dvq_open_request *req, const struct mlx4dv_cq *cq)
 {
 	if (cq->cqe_size != 32 && cq->cqe_size != 64)
 		return FAIL(req, -ENOTSUP, "CQ 0x%06x: CQE of %d bytes, want 32 or 64",
@@ -161,7 +161,7 @@ check_cq(const struct dvq_open_request *req, const struct mlx4dv_cq *cq)
 }
 
 static int
-check_wq(const struct dvq_open_request *req, const struct mlx4dv_rwq *wq)
+check_wq(struct dvq_open_request *req, const struct mlx4dv_rwq *wq)
 {
 	if (wq->rdb == NULL || wq->buf.buf == NULL || wq->rq.wqe_shift < 4 ||
 	    wq->rq.wqe_shift > 16 || !is_pow2(wq->rq.wqe_cnt) || wq->rq.wqe_cnt > 1u << 15)
@@ -191,7 +191,7 @@ count_free(const struct mlx4dv_srq *srq, uint32_t wqe_cnt, uint32_t *room)
 
 /* libmlx4 does not tell how many WQEs there are: the kernel knows. */
 static int
-check_srq(const struct dvq_open_request *req, struct opened *got)
+check_srq(struct dvq_open_request *req, struct opened *got)
 {
 	const struct mlx4dv_srq *srq = &got->srq;
 	uint32_t handle = req->ibv_srq->handle, cnt;
@@ -363,6 +363,7 @@ dvq_open(struct dvq_open_request *req)
 	struct opened got;
 	int ret;
 
+	req->error[0] = '\0';
 	ret = check_request(req);
 	if (ret == 0)
 		ret = init_objects(req, &got);

@@ -25,6 +25,8 @@ struct ibv_wq;
 #define DVQ_UAR_OFFSET (1u << 0)  /**< uar_mmap_offset, for another process's mapping */
 #define DVQ_ARM (1u << 1)         /**< where a CQ is armed */
 
+#define DVQ_ERROR_SIZE 256        /**< bytes of a sentence that says what is wrong */
+
 /**
  * What dvq_open() is to open: any combination of a QP, CQs, an SRQ and a WQ. Members
  * left NULL are not wanted; zero the structure before filling it, as members will be
@@ -39,8 +41,6 @@ struct dvq_open_request {
 	struct ibv_wq *wq;
 	struct dvq_rq *rq;       /**< out: @ref wq */
 	uint64_t uar_mmap_offset; /**< out, with @ref qp: of the UAR page in the cmd fd */
-	char *error;             /**< out, when it fails: what, why and what to do */
-	size_t error_size;       /**< bytes of @ref error; 0 when not wanted */
 	struct dvq_sendq *sendq; /**< out: the send queue of @ref qp, one WQE per stride, or NULL */
 	struct ibv_srq *ibv_srq;
 	struct dvq_srq *srq;     /**< out: @ref ibv_srq */
@@ -48,6 +48,7 @@ struct dvq_open_request {
 	struct dvq_cq *recv_cq;  /**< out: @ref ibv_recv_cq */
 	uint32_t need;           /**< DVQ_UAR_OFFSET, DVQ_ARM: fail when libmlx4 lacks it */
 	uint32_t missing;        /**< out: what of them libmlx4 does not tell */
+	char error[DVQ_ERROR_SIZE]; /**< out, when it fails: what, why and what to do; else "" */
 };
 
 /**

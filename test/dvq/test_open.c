@@ -127,7 +127,6 @@ everything(void)
 		.ibv_cq = &ibv_cq, .cq = &cq,
 		.ibv_srq = &ibv_srq, .srq = &srq,
 		.wq = &ibv_wq, .rq = &rq,
-		.error = error, .error_size = sizeof(error),
 	};
 }
 
@@ -199,12 +198,10 @@ expect_refusal(struct dvq_open_request *req, int err, const char *word)
 	memset(&rq, 0x5a, sizeof(rq));
 	memset(&srq, 0x5a, sizeof(srq));
 	memset(&sendq, 0x5a, sizeof(sendq));
-	error[0] = '\0';
-	req->error = error;
-	req->error_size = sizeof(error);
+	req->error[0] = '\0';
 	assert_int_equal(dvq_open(req), err);
-	if (strstr(error, word) == NULL)
-		fail_msg("\"%s\" does not say \"%s\"", error, word);
+	if (strstr(req->error, word) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", req->error, word);
 	/* Nothing was filled in. */
 	assert_int_equal(sq.bb_cnt, 0x5a5a5a5a);
 	assert_int_equal(cq.cqe_cnt, 0x5a5a5a5a);
@@ -216,7 +213,7 @@ expect_refusal(struct dvq_open_request *req, int err, const char *word)
 static void
 test_senseless_requests(void **state)
 {
-	struct dvq_open_request req = { .error = NULL };
+	struct dvq_open_request req = { .qp = NULL };
 
 	(void)state;
 	expect_refusal(&req, -EINVAL, "nothing to open");
@@ -260,8 +257,8 @@ test_wrong_stride(void **state)
 	(void)state;
 	lib.qp.sq.wqe_shift = 7;
 	expect_refusal(&req, -ENOTSUP, "128 bytes");
-	assert_non_null(strstr(error, "0x000242"));
-	assert_non_null(strstr(error, "max_inline_data"));
+	assert_non_null(strstr(req.error, "0x000242"));
+	assert_non_null(strstr(req.error, "max_inline_data"));
 }
 
 static void
@@ -295,7 +292,7 @@ test_missing_answers(void **state)
 	lib.qp.comp_mask = 0;
 	req.need = DVQ_UAR_OFFSET;
 	expect_refusal(&req, -ENOTSUP, "UAR offset");
-	assert_non_null(strstr(error, "rdma-core 15"));
+	assert_non_null(strstr(req.error, "rdma-core 15"));
 	/* Nobody needs it: it is told, and everything else works. */
 	req.need = DVQ_ARM;
 	assert_int_equal(dvq_open(&req), 0);
@@ -439,7 +436,7 @@ test_another_provider(void **state)
 	(void)state;
 	req.ibv_cq = &foreign;
 	expect_refusal(&req, -EOPNOTSUPP, "the CQ is of a device that ");
-	assert_non_null(strstr(error, "libibverbs.so"));
+	assert_non_null(strstr(req.error, "libibverbs.so"));
 	assert_int_equal(lib.calls, 0);
 }
 
@@ -508,18 +505,28 @@ test_init_obj_answers(void **state)
 }
 
 static void
-test_no_error_text_wanted(void **state)
+test_short_error_text(void **state)
 {
-	struct dvq_open_request req = { .ibv_cq = &ibv_cq };
+	(void)state;
+	assert_int_equal(dvq_init_obj(NULL, MLX4DV_OBJ_CQ, NULL, 0), -EINVAL);
+	memset(error, 'x', sizeof(error));
+	assert_int_equal(dvq_init_obj(NULL, MLX4DV_OBJ_CQ, error, 5), -EINVAL);
+	assert_int_equal(error[4], '\0');
+	assert_int_equal(error[5], 'x');
+}
+
+/* A program may print it in any case. */
+static void
+test_no_error_text_of_a_success(void **state)
+{
+	struct dvq_open_request req = { .ibv_cq = &ibv_cq, .error = "what was there before" };
 
 	(void)state;
 	assert_int_equal(dvq_open(&req), -EINVAL);
-	req.error = error;
-	memset(error, 'x', sizeof(error));
-	req.error_size = 5;
-	assert_int_equal(dvq_open(&req), -EINVAL);
-	assert_int_equal(error[4], '\0');
-	assert_int_equal(error[5], 'x');
+	assert_string_equal(req.error, "a CQ and its view go together");
+	req.cq = &cq;
+	assert_int_equal(dvq_open(&req), 0);
+	assert_string_equal(req.error, "");
 }
 
 int
@@ -544,7 +551,8 @@ main(void)
 		cmocka_unit_test_setup(test_destroyed, setup),
 		cmocka_unit_test_setup(test_init_obj_bad_input, setup),
 		cmocka_unit_test_setup(test_init_obj_answers, setup),
-		cmocka_unit_test_setup(test_no_error_text_wanted, setup),
+		cmocka_unit_test_setup(test_short_error_text, setup),
+		cmocka_unit_test_setup(test_no_error_text_of_a_success, setup),
 	};
 
 	return cmocka_run_group_tests_name("dvq: opening queues", tests, NULL, NULL);

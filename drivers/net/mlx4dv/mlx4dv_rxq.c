@@ -326,10 +326,8 @@ create_wq(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 static int
 open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 {
-	char error[256];
 	struct dvq_open_request req = {
 		.wq = ring->wq, .rq = &ring->rq, .need = DVQ_ARM,
-		.error = error, .error_size = sizeof(error),
 	};
 	size_t n;
 	int ret;
@@ -344,12 +342,12 @@ open_ring(struct mdv_rxq *rxq, struct mdv_rx_ring *ring)
 	if (ret == 0 && (ring->rq.wqe_cnt != rxq->nb_desc ||
 			 (rxq->sges_n == 0 && ring->rq.stride_shift != RX_WQE_SHIFT))) {
 		ret = -ENOTSUP;
-		snprintf(error, sizeof(error), "asked for %u WQEs of %u segments, got %u of %u "
-			 "bytes", rxq->nb_desc, 1u << rxq->sges_n, ring->rq.wqe_cnt,
+		snprintf(req.error, sizeof(req.error), "asked for %u WQEs of %u segments, got "
+			 "%u of %u bytes", rxq->nb_desc, 1u << rxq->sges_n, ring->rq.wqe_cnt,
 			 1u << ring->rq.stride_shift);
 	}
 	if (ret != 0) {
-		MDV_PLOG(rxq->priv, ERR, "RX queue %u: %s", rxq->idx, error);
+		MDV_PLOG(rxq->priv, ERR, "RX queue %u: %s", rxq->idx, req.error);
 		return ret;
 	}
 	/* Bursts fetch what lies ahead, without a look at the ring's end. */

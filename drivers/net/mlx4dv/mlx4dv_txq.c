@@ -176,16 +176,14 @@ choose_ring_rules(struct mdv_txq *txq)
 static int
 open_queue(struct mdv_txq *txq)
 {
-	char error[256];
 	struct dvq_open_request req = {
 		.qp = txq->ibv_qp, .sq = &txq->sq,
 		.ibv_cq = txq->ibv_cq, .cq = &txq->cq,
-		.error = error, .error_size = sizeof(error),
 	};
 	int ret = dvq_open(&req);
 
 	if (ret != 0) {
-		MDV_PLOG(txq->priv, ERR, "TX queue %u: %s", txq->idx, error);
+		MDV_PLOG(txq->priv, ERR, "TX queue %u: %s", txq->idx, req.error);
 		return ret;
 	}
 	mdv_uar[txq->port_id] = (uint8_t *)(uintptr_t)txq->sq.db - DVQ_UAR_SEND_DB;

@@ -54,10 +54,8 @@ live_open(struct live *live, struct live_end *end, enum ibv_qp_type type,
 	const struct ibv_qp_cap *cap, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = type, .cap = *cap, .srq = srq };
-	char error[256] = "";
 	struct dvq_open_request req = { .sendq = &end->sq, .cq = &end->cq,
-		.qp_rq = srq == NULL ? &end->rq : NULL, .need = DVQ_ARM | DVQ_UAR_OFFSET,
-		.error = error, .error_size = sizeof(error) };
+		.qp_rq = srq == NULL ? &end->rq : NULL, .need = DVQ_ARM | DVQ_UAR_OFFSET };
 
 	end->channel = ibv_create_comp_channel(live->ctx);
 	assert_non_null(end->channel);
@@ -70,7 +68,7 @@ live_open(struct live *live, struct live_end *end, enum ibv_qp_type type,
 	req.qp = end->qp;
 	req.ibv_cq = end->ibv_cq;
 	if (dvq_open(&req) != 0)
-		fail_msg("%s", error);
+		fail_msg("%s", req.error);
 }
 
 void

@@ -119,11 +119,10 @@ static void
 test_destroyed_objects(void **state)
 {
 	struct live *live = *state;
-	char error[256] = "";
 	struct dvq_cq cq;
 	struct dvq_sendq sq;
 	struct dvq_srq srq;
-	struct dvq_open_request cq_req = { .cq = &cq, .error = error, .error_size = sizeof(error) };
+	struct dvq_open_request cq_req = { .cq = &cq };
 	struct dvq_open_request qp_req = { .sendq = &sq };
 	struct dvq_open_request srq_req = { .srq = &srq };
 	struct objects o;
@@ -138,7 +137,7 @@ test_destroyed_objects(void **state)
 	srq_req.ibv_srq = o.srq;
 	destroy_objects(&o);
 	assert_int_equal(dvq_open(&cq_req), -EINVAL);
-	assert_non_null(strstr(error, "was it destroyed?"));
+	assert_non_null(strstr(cq_req.error, "was it destroyed?"));
 	assert_int_equal(dvq_open(&qp_req), -EINVAL);
 	assert_int_equal(dvq_open(&srq_req), -EINVAL);
 }
@@ -149,17 +148,15 @@ test_no_receive_queue_with_an_srq(void **state)
 	struct live *live = *state;
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 15, .max_sge = 1 } };
 	struct ibv_srq *srq = ibv_create_srq(live->pd, &attr);
-	char error[256] = "";
 	struct dvq_rq rq;
-	struct dvq_open_request req = { .qp_rq = &rq, .error = error,
-		.error_size = sizeof(error) };
+	struct dvq_open_request req = { .qp_rq = &rq };
 	struct live_end end;
 
 	assert_non_null(srq);
 	live_open(live, &end, IBV_QPT_RC, &small, srq);
 	req.qp = end.qp;
 	assert_int_equal(dvq_open(&req), -ENOTSUP);
-	assert_non_null(strstr(error, "it receives from its SRQ"));
+	assert_non_null(strstr(req.error, "it receives from its SRQ"));
 	live_close(&end);
 	assert_int_equal(ibv_destroy_srq(srq), 0);
 }
