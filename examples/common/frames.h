@@ -3,8 +3,9 @@
 #ifndef EXAMPLES_FRAMES_H_
 #define EXAMPLES_FRAMES_H_
 
-/* Numbered Ethernet frames with contents that can be checked. */
+/* Ethernet frames of one size, numbered from 0, with contents that can be checked. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FRAME_MIN 60u
@@ -13,8 +14,22 @@
 /* Where all frames go to. */
 extern const uint8_t frame_mac[6];
 
-void make_frame(uint8_t *frame, uint64_t number, uint64_t size);
-/* The number of a frame; one of another size or content ends the program. */
-uint64_t check_frame(const uint8_t *frame, uint32_t length, uint64_t size);
+/* The frames that a port sends, or gets. */
+struct frames {
+	unsigned long port, total, size;
+	unsigned long next;   /* number of the one to be sent next, or that is due */
+	unsigned long count;  /* that were sent, or came */
+};
+
+void frames_init(struct frames *frames, unsigned long port, unsigned long total,
+	unsigned long size);
+void make_frame(struct frames *frames, uint8_t *frame);
+/*
+ * Count a frame that came. After a gap the missing ones stay missing in the count; another
+ * size, content or order ends the program.
+ */
+void take_frame(struct frames *frames, const uint8_t *frame, uint32_t length);
+/* Print how many there were, and how fast, if any were to be; whether that is all of them. */
+bool report_frames(const struct frames *frames, const char *what, double seconds);
 
 #endif /* EXAMPLES_FRAMES_H_ */

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-void fill_message(uint8_t *bytes, uint64_t size, uint64_t number);
+void fill_message(uint8_t *bytes, unsigned long size, unsigned long number);
 /* One of another length or content ends the program. */
-void check_message(const uint8_t *bytes, uint32_t length, uint64_t size, uint64_t number);
+void check_message(const uint8_t *bytes, uint32_t length, unsigned long size, unsigned long number);
 
 #endif /* EXAMPLES_MESSAGES_H_ */

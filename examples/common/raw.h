@@ -3,7 +3,7 @@
 #ifndef EXAMPLES_RAW_H_
 #define EXAMPLES_RAW_H_
 
-/* The verbs objects that send, or receive, raw Ethernet frames at a port. */
+/* The verbs objects that send raw Ethernet frames at a port, receive them at one, or both. */
 
 #include <stdint.h>
 
@@ -12,21 +12,28 @@
 #include "verbs.h"
 
 struct raw {
-	uint8_t port;
-	struct memory memory;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	struct ibv_wq *wq;                /* wq, table, flow: of one that receives */
+	struct memory memory;             /* the slots of the sender, then those of the sink */
+	struct ibv_cq *cq;                /* of both */
+	struct ibv_qp *qp;                /* sends; NULL: nothing does */
+	struct ibv_wq *wq;                /* receives, once the others are there; or NULL */
 	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *rss_qp;
 	struct ibv_flow *flow;
+	uint32_t ring, slot;
 };
 
-/* For the port: so many WQEs, each with a slot of memory. It is ready to send. */
-void raw_create_sender(struct raw *raw, struct ibv_context *ctx, uint32_t ring, uint32_t slot);
-/* The same to receive, but nothing comes before there is a rule. */
-void raw_create_sink(struct raw *raw, struct ibv_context *ctx, uint32_t ring, uint32_t slot);
+/* What both need, for rings of so many WQEs that have a slot of memory each. */
+void raw_create(struct raw *raw, struct ibv_context *ctx, uint32_t ring, uint32_t slot);
+/* Ready to send. */
+void raw_add_sender(struct raw *raw, unsigned long port);
+/* Ready to receive, but nothing comes before there is a rule. */
+void raw_add_sink(struct raw *raw, unsigned long port);
 /* The frames for this address. Others stay with the kernel. */
-void raw_create_rule(struct raw *raw, const uint8_t mac[6]);
+void raw_add_rule(struct raw *raw, unsigned long port, const uint8_t mac[6]);
 void raw_destroy(struct raw *raw);
+
+/* The slot of the WQE with this running index. */
+uint8_t *raw_send_slot(const struct raw *raw, uint32_t index);
+uint8_t *raw_sink_slot(const struct raw *raw, uint32_t index);
 
 #endif /* EXAMPLES_RAW_H_ */

@@ -3,7 +3,7 @@
 #ifndef EXAMPLES_SRQ_H_
 #define EXAMPLES_SRQ_H_
 
-/* The verbs objects that many QPs share: an SRQ, memory for it, and two CQs. */
+/* Many connected QPs and the verbs objects that they share: an SRQ, memory for it, a CQ. */
 
 #include <stdint.h>
 
@@ -11,17 +11,25 @@
 
 #include "verbs.h"
 
+#define PAIRS_MAX 64u
+
 struct shared {
 	struct memory memory; /* a slot for each WQE of the SRQ, by its number */
 	struct ibv_srq *srq;
-	struct ibv_cq *send_cq, *recv_cq;
+	struct ibv_cq *cq;    /* of all, with room for what may be in flight */
+	uint32_t pairs;
+	/* RC QPs connected with each other; what arrives is in buffers of the SRQ. */
+	struct {
+		struct ibv_qp *sender, *receiver;
+	} pair[PAIRS_MAX];
 };
 
-/* CQs for so many sends in flight, and for a completion of each buffer. */
-void shared_create(struct shared *shared, struct ibv_context *ctx, uint32_t sends,
-	uint32_t buffers, uint32_t slot);
-/* An RC QP with so many WQEs to send from, which may hold 32 bytes of data. */
-struct ibv_qp *shared_create_qp(const struct shared *shared, uint32_t wqes);
+/* So many pairs; messages in flight of each, up to 32 bytes in a WQE; buffers of a size. */
+void shared_create(struct shared *shared, struct ibv_context *ctx, uint32_t pairs,
+	uint32_t window, uint32_t buffers, uint32_t slot);
 void shared_destroy(struct shared *shared);
+
+/* Which pair it is that sends with the QP of this number. */
+uint32_t shared_pair_of(const struct shared *shared, uint32_t qpn);
 
 #endif /* EXAMPLES_SRQ_H_ */

@@ -1,32 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <inttypes.h>
+#include <err.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "program.h"
 #include "verbs.h"
 
+void
+must0(int err, const char *call)
+{
+	if (err != 0)
+		errx(1, "%s failed: %s%s", call, strerror(err),
+		     err == EPERM ? "; give the program CAP_NET_RAW" : "");
+}
+
+void *
+must(void *object, const char *call)
+{
+	if (object == NULL)
+		must0(errno != 0 ? errno : ENOMEM, call);
+	return object;
+}
+
 struct ibv_context *
-open_device(const char *name, uint64_t port)
+open_device(const char *name, unsigned long port)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL), **device = list;
 	struct ibv_device_attr attr;
 	struct ibv_context *ctx;
 
 	if (list == NULL || *list == NULL)
-		die(1, "no verbs device: load mlx4_ib, or run this under 'vmlx4 exec'");
+		errx(1, "no verbs device: load mlx4_ib, or run this under 'vmlx4 exec'");
 	while (name != NULL && *device != NULL &&
 	       strcmp(ibv_get_device_name(*device), name) != 0)
 		device++;
 	if (*device == NULL)
-		die(2, "-d %s: no such device; ibv_devices lists them", name);
+		errx(2, "-d %s: no such device; ibv_devices lists them", name);
 	ctx = must(ibv_open_device(*device), "ibv_open_device");
 	ibv_free_device_list(list);
 	must0(ibv_query_device(ctx, &attr), "ibv_query_device");
 	if (port > attr.phys_port_cnt)
-		die(2, "port %" PRIu64 ": %s has one port", port, ibv_get_device_name(ctx->device));
+		errx(2, "port %lu: %s has one port", port, ibv_get_device_name(ctx->device));
 	return ctx;
+}
+
+void
+close_device(struct ibv_context *ctx)
+{
+	must0(ibv_close_device(ctx), "ibv_close_device");
 }
 
 void
@@ -47,7 +69,7 @@ memory_close(struct memory *memory)
 }
 
 struct ibv_cq *
-create_cq(struct ibv_context *ctx, int entries)
+create_cq(struct ibv_context *ctx, uint32_t entries)
 {
-	return must(ibv_create_cq(ctx, entries, NULL, NULL, 0), "ibv_create_cq");
+	return must(ibv_create_cq(ctx, (int)entries, NULL, NULL, 0), "ibv_create_cq");
 }

@@ -3,14 +3,20 @@
 #ifndef EXAMPLES_VERBS_H_
 #define EXAMPLES_VERBS_H_
 
-/* A device, and memory that it may use. */
+/* What every program on verbs begins with: a device, memory that it may use, a CQ. */
 
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
 
+/* Ends the program with status 1 if err, a positive errno, is not 0. */
+void must0(int err, const char *call);
+/* Returns the object, or ends the program. */
+void *must(void *object, const char *call);
+
 /* The device of this name, or the first one. It has this port. */
-struct ibv_context *open_device(const char *name, uint64_t port);
+struct ibv_context *open_device(const char *name, unsigned long port);
+void close_device(struct ibv_context *ctx);
 
 /* Registered memory of a program, page-aligned. */
 struct memory {
@@ -22,6 +28,6 @@ struct memory {
 void memory_open(struct memory *memory, struct ibv_context *ctx, size_t size);
 void memory_close(struct memory *memory);
 
-struct ibv_cq *create_cq(struct ibv_context *ctx, int entries);
+struct ibv_cq *create_cq(struct ibv_context *ctx, uint32_t entries);
 
 #endif /* EXAMPLES_VERBS_H_ */

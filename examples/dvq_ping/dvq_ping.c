@@ -2,35 +2,34 @@
 
 /* A message there and back over a reliable connection, again and again; how long it takes. */
 
-#include <inttypes.h>
+#include <err.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <dvq.h>
 
 #include <meet.h>
 #include <messages.h>
-#include <program.h>
+#include <options.h>
 #include <rc.h>
-#include <verbs.h>
+#include <watch.h>
 
-#define RING 16           /* messages in flight, at most: one is, here */
+#define RING 16u          /* messages in flight, at most: one is, here */
 #define SLOT 4096u        /* bytes of a buffer */
 #define PATIENCE 10.0     /* seconds in which an answer has to come */
 
-const char program[] = "dvq_ping";
+enum { BOTH = 1, SERVER, CLIENT };
 
-static struct {
-	const char *device;
-	uint64_t rounds, size, port;
-} opt = { .rounds = 10000, .size = 64, .port = 1 };
+static struct options opt = {
+	.about = "A message there and back over a reliable connection, again and again.",
+	.modes = { "both", "server SOCKET", "client SOCKET" },
+	.port = { 1, 1, 2 },             /* if not told; least, most */
+	.count = { 10000, 1, 1000000000 },
+	.size = { 64, 1, SLOT },
+};
 
-/* One side: a buffer to send from, and one to receive into. */
+/* An end of the connection. It has a slot to send from, and behind it one to receive into. */
 struct side {
-	struct memory memory;
-	struct ibv_cq *ibv_cq;
-	struct ibv_qp *qp;
+	struct rc rc;             /* the verbs objects, and the memory */
 	struct dvq_sendq sq;
 	struct dvq_rq rq;
 	struct dvq_cq cq;
@@ -39,11 +38,11 @@ struct side {
 static void
 post_receive(struct side *side)
 {
-	struct dvq_sge sge = { .addr = (uintptr_t)side->memory.bytes + SLOT,
-		.lkey = side->memory.mr->lkey, .len = SLOT };
+	struct dvq_sge sge = { .addr = (uintptr_t)side->rc.memory.bytes + SLOT,
+		.lkey = side->rc.memory.mr->lkey, .len = SLOT };
 
 	if (dvq_post_recv(&side->rq, &sge, 1) != 0)
-		die(1, "the receive queue is full");
+		errx(1, "the receive queue is full");
 	dvq_rq_publish(&side->rq);
 }
 
@@ -52,48 +51,40 @@ open_side(struct side *side, struct ibv_context *ctx)
 {
 	struct dvq_open_request req = { .sendq = &side->sq, .qp_rq = &side->rq, .cq = &side->cq };
 
-	memory_open(&side->memory, ctx, 2 * SLOT);
-	side->ibv_cq = create_cq(ctx, 2 * RING);
-	side->qp = create_rc(side->memory.pd, side->ibv_cq, RING);
-	req.qp = side->qp;
-	req.ibv_cq = side->ibv_cq;
+	rc_create(&side->rc, ctx, opt.port.value, RING, 2 * SLOT);
+	req.qp = side->rc.qp;
+	req.ibv_cq = side->rc.cq;
 	if (dvq_open(&req) != 0)
-		die(1, "%s", req.error);
-}
-
-static void
-close_side(struct side *side)
-{
-	must0(ibv_destroy_qp(side->qp), "ibv_destroy_qp");
-	must0(ibv_destroy_cq(side->ibv_cq), "ibv_destroy_cq");
-	memory_close(&side->memory);
+		errx(1, "%s", req.error);
+	post_receive(side); /* before the QP is connected: the peer may send from then on */
 }
 
 /* ---- the data path: no verbs from here on ---- */
 
 static void
-send_message(struct side *side, uint64_t round)
+send_message(struct side *side, unsigned long round)
 {
-	struct dvq_sge sge = { .addr = (uintptr_t)side->memory.bytes,
-		.lkey = side->memory.mr->lkey, .len = (uint32_t)opt.size };
+	struct dvq_sge sge = { .addr = (uintptr_t)side->rc.memory.bytes,
+		.lkey = side->rc.memory.mr->lkey, .len = (uint32_t)opt.size.value };
 
-	fill_message(side->memory.bytes, opt.size, round);
+	fill_message(side->rc.memory.bytes, opt.size.value, round);
 	if (dvq_post_send(&side->sq, &sge, 1, DVQ_CTRL_CQE) != 0)
-		die(1, "the send queue is full");
+		errx(1, "the send queue is full");
 	dvq_sendq_ring(&side->sq);
 }
 
 static void
-take(struct side *side, const struct dvq_wc *wc, uint64_t round)
+take(struct side *side, const struct dvq_wc *wc, unsigned long round)
 {
 	if (wc->status != IBV_WC_SUCCESS)
-		die(1, "%s (vendor 0x%02x)", ibv_wc_status_str(wc->status), wc->vendor_err);
+		errx(1, "%s (vendor 0x%02x)", ibv_wc_status_str(wc->status), wc->vendor_err);
 	if ((wc->flags & DVQ_WC_SEND) != 0) {
-		dvq_sendq_complete(&side->sq, wc->wqe_index);
+		if (dvq_sendq_complete(&side->sq, wc->wqe_index) < 0)
+			errx(1, "a completion of WQE %u, which is not in flight", wc->wqe_index);
 		return;
 	}
 	dvq_rq_complete(&side->rq);
-	check_message(side->memory.bytes + SLOT, wc->byte_len, opt.size, round);
+	check_message(side->rc.memory.bytes + SLOT, wc->byte_len, opt.size.value, round);
 	post_receive(side);
 }
 
@@ -102,28 +93,29 @@ take(struct side *side, const struct dvq_wc *wc, uint64_t round)
  * adapter's until then, and an answer may well be faster than the acknowledgement.
  */
 static void
-wait_for_message(struct side *side, uint64_t round)
+wait_for_message(struct side *side, unsigned long round)
 {
-	double patience = now() + PATIENCE;
-	uint32_t received = side->rq.ci;
+	struct watch watch = watch_start(PATIENCE, PATIENCE);
+	uint32_t received = side->rq.ci, n;
 	struct dvq_wc wc;
 
 	while (side->rq.ci == received || side->sq.ci != side->sq.pi) {
-		if (dvq_cq_poll_batch(&side->cq, &wc, 1) != 0)
+		n = dvq_cq_poll_batch(&side->cq, &wc, 1);
+		if (n != 0)
 			take(side, &wc, round);
-		else if (now() > patience)
-			die(1, "no answer to message %" PRIu64, round);
+		if (!watch_goes_on(&watch, n != 0))
+			errx(1, "no answer to message %lu", round);
 	}
 }
 
-/* The side that begins, or with NULL for one of them only the other one. */
+/* Both ends, or with NULL for the other one only the end of this process. */
 static void
 play(struct side *client, struct side *server)
 {
-	double start = now(), took;
-	uint64_t round;
+	double start = now();
+	unsigned long round;
 
-	for (round = 0; round < opt.rounds; round++) {
+	for (round = 0; round < opt.count.value; round++) {
 		if (client != NULL)
 			send_message(client, round);
 		if (server != NULL) {
@@ -133,70 +125,33 @@ play(struct side *client, struct side *server)
 		if (client != NULL)
 			wait_for_message(client, round);
 	}
-	took = now() - start;
 	if (client != NULL)
-		printf("%" PRIu64 " messages of %" PRIu64 " bytes there and back, %.2f us each\n",
-		       opt.rounds, opt.size, took * 1e6 / (double)opt.rounds);
+		printf("%lu messages of %lu bytes there and back, %.2f us each\n", opt.count.value,
+		       opt.size.value, (now() - start) * 1e6 / (double)opt.count.value);
 }
-
-/* ---- start and end ---- */
-
-static void
-one_process(struct side *a, struct ibv_context *ctx)
-{
-	struct side b;
-
-	open_side(&b, ctx);
-	connect_pair(a->qp, b.qp, opt.port);
-	post_receive(a);
-	post_receive(&b);
-	play(a, &b);
-	close_side(&b);
-}
-
-static void
-two_processes(struct side *side, const char *path, int serving)
-{
-	int fd = meet(path, serving);
-
-	connect_over(fd, side->qp, opt.port);
-	post_receive(side);
-	/* Neither sends before the other one can receive, nor leaves before it has. */
-	wait_for_peer(fd);
-	play(serving ? NULL : side, serving ? side : NULL);
-	wait_for_peer(fd);
-	close(fd);
-}
-
-static const struct option_entry options[] = {
-	{ 'd', &opt.device, NULL, 0, 0 },
-	{ 'p', NULL, &opt.port, 1, 2 },
-	{ 'n', NULL, &opt.rounds, 1, 1000000000 },
-	{ 's', NULL, &opt.size, 1, SLOT },
-	{ 0 },
-};
 
 int
 main(int argc, char **argv)
 {
-	static const char usage[] = "usage: dvq_ping both | server SOCKET | client SOCKET "
-		"[-d mlx4_0] [-p port] [-n rounds] [-s bytes]";
-	const char *mode = argc > 1 ? argv[1] : "";
-	int both = strcmp(mode, "both") == 0, serving = strcmp(mode, "server") == 0;
-	int words = both ? 1 : 2; /* before the options */
 	struct ibv_context *ctx;
-	struct side side;
+	struct side side, other;
+	int socket;
 
-	if (argc <= words || (!both && !serving && strcmp(mode, "client") != 0))
-		die(2, "%s", usage);
-	parse_options(argc - words, argv + words, options, usage);
-	ctx = open_device(opt.device, opt.port);
+	parse_options(&opt, argc, argv);
+	ctx = open_device(opt.device, opt.port.value);
 	open_side(&side, ctx);
-	if (both)
-		one_process(&side, ctx);
-	else
-		two_processes(&side, argv[2], serving);
-	close_side(&side);
-	must0(ibv_close_device(ctx), "ibv_close_device");
+	if (opt.mode == BOTH) {
+		open_side(&other, ctx);
+		connect_pair(side.rc.qp, other.rc.qp, opt.port.value);
+		play(&side, &other);
+		rc_destroy(&other.rc);
+	} else {
+		socket = connect_processes(opt.second, opt.mode == SERVER, side.rc.qp,
+			opt.port.value);
+		play(opt.mode == CLIENT ? &side : NULL, opt.mode == SERVER ? &side : NULL);
+		part(socket); /* not before the other one has received all */
+	}
+	rc_destroy(&side.rc);
+	close_device(ctx);
 	return 0;
 }

@@ -2,267 +2,161 @@
 
 /* Raw Ethernet without DPDK: numbered frames out of one port, checked at another. */
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <err.h>
+#include <limits.h>
 
 #include <dvq.h>
 
 #include <frames.h>
-#include <program.h>
+#include <options.h>
 #include <raw.h>
-#include <verbs.h>
+#include <watch.h>
 
-#define RING 512          /* frames in flight, and buffers, of an end */
-#define BURST 32          /* frames per doorbell */
+#define RING 512u         /* frames in flight, and buffers to receive into */
+#define BURST 32u         /* frames per doorbell */
 #define SLOT 2048u        /* bytes of a buffer */
 #define PATIENCE 5.0      /* seconds in which something has to move */
-#define FIRST_FRAME 30.0  /* seconds that a lone sink waits for a sender */
+#define FIRST_FRAME 30.0  /* seconds that a sink waits for a sender */
 
-const char program[] = "dvq_raw";
+enum { SEND = 1, SINK, BOTH };
 
-static struct {
-	const char *device;
-	uint64_t packets, size, port;
-} opt = { .packets = 1000000, .size = 64 };
-
-/* A sender or a sink. Port 0: not wanted. */
-struct end {
-	struct raw raw;   /* the verbs objects */
-	struct dvq_cq cq;
-	struct dvq_sq sq; /* a sender's */
-	struct dvq_rq rq; /* a sink's */
-	uint64_t next;    /* number of the next frame */
-	uint64_t count;   /* frames sent or received */
+static struct options opt = {
+	.about = "Numbered Ethernet frames out of a port, and checked at one.",
+	.modes = { "send", "sink", "both" },
+	.port = { 1, 1, 2 },      /* if not told; least, most */
+	.count = { 1000000, 1, LONG_MAX },
+	.size = { 64, FRAME_MIN, FRAME_MAX },
 };
 
-/* The buffer of the WQE with this running index. */
-static uint8_t *
-slot_of(const struct end *end, uint32_t index)
+static struct raw raw;            /* the verbs objects, and a buffer for each WQE */
+static struct dvq_cq cq;          /* of both queues */
+static struct dvq_sq sq;
+static struct dvq_rq rq;
+static struct frames sent, received;
+
+/* Post all that the adapter has not. */
+static void
+post_buffers(void)
 {
-	return end->raw.memory.bytes + index % RING * SLOT;
+	struct dvq_sge sge = { .lkey = raw.memory.mr->lkey, .len = SLOT };
+
+	while (rq.pi - rq.ci < RING) {
+		sge.addr = (uintptr_t)raw_sink_slot(&raw, rq.pi);
+		dvq_rq_post(&rq, &sge, 1);
+	}
+	dvq_rq_publish(&rq);
 }
 
 static void
-open_sender(struct end *end, struct ibv_context *ctx)
+open_queues(struct ibv_context *ctx)
 {
-	struct dvq_open_request req = { .sq = &end->sq, .cq = &end->cq };
+	unsigned long sink_port = opt.mode == BOTH ? 3 - opt.port.value : opt.port.value;
+	struct dvq_open_request req = { .cq = &cq };
 
-	raw_create_sender(&end->raw, ctx, RING, SLOT);
-	req.qp = end->raw.qp;
-	req.ibv_cq = end->raw.cq;
+	raw_create(&raw, ctx, RING, SLOT);
+	req.ibv_cq = raw.cq;
+	if (opt.mode != SINK) {
+		raw_add_sender(&raw, opt.port.value);
+		frames_init(&sent, opt.port.value, opt.count.value, opt.size.value);
+		req.qp = raw.qp;
+		req.sq = &sq;
+	}
+	if (opt.mode != SEND) {
+		raw_add_sink(&raw, sink_port);
+		frames_init(&received, sink_port, opt.count.value, opt.size.value);
+		req.wq = raw.wq;
+		req.rq = &rq;
+	}
 	if (dvq_open(&req) != 0)
-		die(1, "%s", req.error);
-	dvq_sq_init(&end->sq);
-}
-
-static void
-post_buffer(struct end *end)
-{
-	struct dvq_sge sge = { .addr = (uintptr_t)slot_of(end, end->rq.pi),
-		.lkey = end->raw.memory.mr->lkey, .len = SLOT };
-
-	dvq_rq_post(&end->rq, &sge, 1);
-}
-
-static void
-open_sink(struct end *end, struct ibv_context *ctx)
-{
-	struct dvq_open_request req = { .rq = &end->rq, .cq = &end->cq };
-	int i;
-
-	raw_create_sink(&end->raw, ctx, RING, SLOT);
-	req.wq = end->raw.wq;
-	req.ibv_cq = end->raw.cq;
-	if (dvq_open(&req) != 0)
-		die(1, "%s", req.error);
-	for (i = 0; i < RING; i++)
-		post_buffer(end);
-	dvq_rq_publish(&end->rq);
-	raw_create_rule(&end->raw, frame_mac); /* the last step: frames come from here on */
+		errx(1, "%s", req.error);
+	if (opt.mode != SINK)
+		dvq_sq_init(&sq); /* the QP is in RTS */
+	if (opt.mode != SEND) {
+		post_buffers();
+		raw_add_rule(&raw, sink_port, frame_mac); /* at last: frames come from here on */
+	}
 }
 
 /* ---- the data path: no verbs from here on ---- */
 
-static const struct dvq_cqe *
-next_cqe(struct end *end)
+/* A burst of the frames that are left, once there is room for it. Returns how many it was. */
+static uint32_t
+send_burst(void)
 {
-	const struct dvq_cqe *cqe = dvq_cq_poll(&end->cq);
-
-	if (cqe != NULL && dvq_cqe_is_error(cqe))
-		die(1, "port %u: error CQE of WQE %u: %s (vendor 0x%02x)", end->raw.port,
-		    dvq_cqe_wqe_index(cqe), dvq_syndrome_str(dvq_cqe_syndrome(cqe)),
-		    dvq_cqe_vendor_err(cqe));
-	return cqe;
-}
-
-/* Take back what a CQE completes: it stands for all WQEs up to its own. */
-static int
-reap(struct end *end)
-{
-	const struct dvq_cqe *cqe = next_cqe(end);
-	int n;
-
-	if (cqe == NULL)
-		return 0;
-	n = dvq_sq_complete(&end->sq, dvq_cqe_wqe_index(cqe));
-	if (n < 0)
-		die(1, "a CQE of WQE %u, which is not in flight", dvq_cqe_wqe_index(cqe));
-	end->count += (uint64_t)n;
-	dvq_cq_update_ci(&end->cq);
-	return n;
-}
-
-/* One burst of the frames below number @limit, when ring and buffers have room. */
-static int
-send_burst(struct end *end, uint64_t limit)
-{
-	uint64_t left = limit - end->next;
+	unsigned long left = sent.total - sent.next;
 	uint32_t n = left < BURST ? (uint32_t)left : BURST, i;
-	uint32_t lkey_be = htobe32(end->raw.memory.mr->lkey);
-	struct dvq_sq *sq = &end->sq;
-	uint8_t *frame;
 
-	if (n == 0 || dvq_sq_room(sq) < n || RING - (sq->pi - sq->ci) < n)
+	/* Room: a block and a buffer per frame. Nor further ahead than a sink has buffers. */
+	if (n == 0 || sq.pi - sq.ci + n > RING ||
+	    (opt.mode == BOTH && sent.next + n > received.next + RING))
 		return 0;
 	for (i = 1; i <= n; i++) {
-		frame = slot_of(end, sq->pi); /* a frame takes one block */
-		make_frame(frame, end->next++, opt.size);
-		dvq_seg_set(dvq_sq_block_segs(sq), (uintptr_t)frame, lkey_be,
-			    (uint32_t)opt.size);
-		dvq_sq_post_block(sq, 1, DVQ_OP_SEND, 0, i == n ? DVQ_CTRL_CQE : 0, NULL);
-	}
-	dvq_sq_ring(sq);
-	return (int)n;
-}
+		uint8_t *frame = raw_send_slot(&raw, sq.pi);
 
-static void
-count_frame(struct end *end, uint64_t number)
-{
-	if (number < end->next || number >= opt.packets)
-		die(1, "frame %" PRIu64 " came, %" PRIu64 " or later was due, below %" PRIu64,
-		    number, end->next, opt.packets);
-	end->next = number + 1; /* a gap stays missing in end->count */
-	end->count++;
-}
-
-static int
-receive_burst(struct end *end)
-{
-	const struct dvq_cqe *cqe;
-	int n;
-
-	for (n = 0; n < BURST && (cqe = next_cqe(end)) != NULL; n++) {
-		/* WQEs complete in order: the frame is in the oldest buffer. */
-		count_frame(end, check_frame(slot_of(end, end->rq.ci), dvq_cqe_byte_cnt(cqe),
-					     opt.size));
-		end->rq.ci++;
-		post_buffer(end);
+		make_frame(&sent, frame);
+		dvq_seg_set(dvq_sq_block_segs(&sq), (uintptr_t)frame,
+			htobe32(raw.memory.mr->lkey), (uint32_t)sent.size);
+		dvq_sq_post_block(&sq, 1, DVQ_OP_SEND, 0, i == n ? DVQ_CTRL_CQE : 0, NULL);
 	}
-	if (n != 0) {
-		dvq_rq_publish(&end->rq);
-		dvq_cq_update_ci(&end->cq);
-	}
+	dvq_sq_ring(&sq);
 	return n;
 }
 
-/* Until all is done or nothing moves any more; returns the seconds that it took. */
-static double
-run(struct end *sender, struct end *sink)
-{
-	double start = 0, last = now(), seen = last;
-	uint64_t limit = opt.packets;
-	int moved;
-
-	while ((sender->raw.port != 0 && sender->count < opt.packets) ||
-	       (sink->raw.port != 0 && sink->next < opt.packets)) {
-		moved = 0;
-		/* Ahead of a sink in the same thread by no more than its buffers. */
-		if (sink->raw.port != 0)
-			limit = opt.packets - sink->next < RING ? opt.packets : sink->next + RING;
-		if (sender->raw.port != 0)
-			moved += reap(sender) + send_burst(sender, limit);
-		if (sink->raw.port != 0)
-			moved += receive_burst(sink);
-		if (moved != 0 && start == 0)
-			start = seen;
-		seen = now();
-		if (moved != 0)
-			last = seen;
-		else if (seen - last >
-			 (start != 0 || sender->raw.port != 0 ? PATIENCE : FIRST_FRAME))
-			break;
-	}
-	return start != 0 ? last - start : 0;
-}
-
-/* ---- start and end ---- */
-
-static const struct option_entry options[] = {
-	{ 'd', &opt.device, NULL, 0, 0 },
-	{ 'p', NULL, &opt.port, 1, 2 },
-	{ 'n', NULL, &opt.packets, 1, UINT64_MAX / 2 },
-	{ 's', NULL, &opt.size, FRAME_MIN, FRAME_MAX },
-	{ 0 },
-};
-
+/* The completion of a burst's last WQE: it stands for all WQEs up to its own. */
 static void
-parse(int argc, char **argv, struct end *sender, struct end *sink)
+take_send(const struct dvq_wc *wc)
 {
-	static const char usage[] = "usage: dvq_raw send|sink|both [-d mlx4_0] [-p port] "
-		"[-n packets] [-s bytes]";
-	const char *mode = argc > 1 ? argv[1] : "";
-	int both = strcmp(mode, "both") == 0;
+	int n = dvq_sq_complete(&sq, wc->wqe_index);
 
-	if (argc > 1)
-		parse_options(argc - 1, argv + 1, options, usage);
-	if (both && opt.port != 0)
-		die(2, "-p %" PRIu64 ": 'both' always sends on port 1 and sinks on port 2",
-		    opt.port);
-	if (both || strcmp(mode, "send") == 0)
-		sender->raw.port = opt.port != 0 ? (uint8_t)opt.port : 1;
-	else if (strcmp(mode, "sink") != 0)
-		die(2, "'%s' is neither send, sink nor both; %s", mode, usage);
-	if (both)
-		sink->raw.port = 2;
-	else if (sender->raw.port == 0)
-		sink->raw.port = opt.port != 0 ? (uint8_t)opt.port : 1;
+	if (n < 0)
+		errx(1, "a completion of WQE %u, which is not in flight", wc->wqe_index);
+	sent.count += (uint32_t)n;
 }
 
-/* Whether all packets of this end came through. */
-static int
-report(const struct end *end, const char *what, double seconds)
+/* Returns how many completions there were. */
+static uint32_t
+poll_both(void)
 {
-	printf("port %u: %s %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " missing, "
-	       "%.3f Mpps\n", end->raw.port, what, end->count, opt.size, opt.packets - end->count,
-	       seconds > 0 ? (double)end->count / seconds * 1e-6 : 0.0);
-	return end->count == opt.packets;
+	struct dvq_wc wc[BURST];
+	uint32_t n = dvq_cq_poll_batch(&cq, wc, BURST), i;
+
+	for (i = 0; i < n; i++) {
+		bool is_send = (wc[i].flags & DVQ_WC_SEND) != 0;
+
+		if (wc[i].status != IBV_WC_SUCCESS)
+			errx(1, "port %lu: error CQE of WQE %u: %s (vendor 0x%02x)",
+			     is_send ? sent.port : received.port, wc[i].wqe_index,
+			     ibv_wc_status_str(wc[i].status), wc[i].vendor_err);
+		if (is_send)
+			take_send(&wc[i]);
+		else /* WQEs complete in order: the frame is in the oldest buffer */
+			take_frame(&received, raw_sink_slot(&raw, dvq_rq_complete(&rq)),
+				wc[i].byte_len);
+	}
+	if (n != 0 && opt.mode != SEND)
+		post_buffers();
+	return n;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct end sender = { 0 }, sink = { 0 };
+	struct watch watch;
 	struct ibv_context *ctx;
-	double seconds;
-	int good = 1;
+	uint32_t moved = 0;
+	bool good;
 
-	parse(argc, argv, &sender, &sink);
-	ctx = open_device(opt.device, sink.raw.port != 0 ? sink.raw.port : sender.raw.port);
-	if (sink.raw.port != 0)
-		open_sink(&sink, ctx);
-	if (sender.raw.port != 0)
-		open_sender(&sender, ctx);
-	seconds = run(&sender, &sink);
-	if (sender.raw.port != 0) {
-		good &= report(&sender, "sent", seconds);
-		raw_destroy(&sender.raw);
-	}
-	if (sink.raw.port != 0) {
-		good &= report(&sink, "received", seconds);
-		raw_destroy(&sink.raw);
-	}
-	must0(ibv_close_device(ctx), "ibv_close_device");
-	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+	parse_options(&opt, argc, argv);
+	ctx = open_device(opt.device, opt.mode == BOTH ? 2 : opt.port.value);
+	open_queues(ctx);
+	/* Until all is done or nothing moves any more. */
+	watch = watch_start(FIRST_FRAME, PATIENCE);
+	while (watch_goes_on(&watch, moved != 0) && (sent.count != sent.total ||
+						     received.next != received.total))
+		moved = poll_both() + send_burst();
+	good = report_frames(&sent, "sent", watch_seconds(&watch));
+	good &= report_frames(&received, "received", watch_seconds(&watch));
+	raw_destroy(&raw);
+	close_device(ctx);
+	return good ? 0 : 1;
 }

@@ -2,11 +2,12 @@
 """examples/dvq_ping: messages there and back, in one process and between two."""
 
 import re
+import socket
 import subprocess
 
 import pytest
 
-from harness.adapter import run_bounded
+from harness import command_line
 from mlx4dvlib import build
 
 PROGRAM = build.build_dir() / "examples" / "dvq_ping" / "dvq_ping"
@@ -40,23 +41,25 @@ def test_two_processes(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, complaint", [
-    ("", "usage: dvq_ping both "),
-    ("serve /tmp/x", "usage: dvq_ping both "),
-    ("server", "usage: dvq_ping both "),
-    ("both -n 0", "-n '0': want a number, 1 to "),
+    ("", "want one of: both, server SOCKET, client SOCKET"),
+    ("serve /tmp/x", "'serve': want one of: both, server SOCKET, client SOCKET"),
+    ("server", "'server SOCKET' lacks its second word"),
+    ("both 5", "'5' is one argument too many"),
+    ("client /tmp 5", "'5' is one argument too many"),
+    ("client /tmp -x", "invalid option -- 'x'"),
+    ("both -n", "option requires an argument -- 'n'"),
+    ("both -n 0", "-n '0': want a number, 1 to 1000000000"),
     ("both -s 4097", "-s '4097': want a number, 1 to 4096"),
     ("both -p 3", "-p '3': want a number, 1 to 2"),
-    ("both -n", "-n lacks its value; usage: "),
-    ("both -x", "-x is unknown; usage: "),
-    ("both 5", "'5' is one argument too many; usage: "),
-    ("client /tmp -x", "-x is unknown; usage: "),
 ])
 def test_wrong_options(arguments, complaint):
-    """Before any device is looked for."""
-    status, stdout, stderr = run_bounded([PROGRAM, *arguments.split()])
-    assert (status, stdout) == (2, ""), stderr
-    assert stderr.startswith("dvq_ping: " + complaint)
-    assert stderr.count("\n") == 1, stderr
+    command_line.refused(PROGRAM, arguments, complaint)
+
+
+def test_help():
+    said = command_line.help_of(PROGRAM, "dnps")
+    assert "dvq_ping [OPTION...] client SOCKET" in said
+    assert "1 to 1000000000, 10000 if not told" in said
 
 
 def test_no_such_device(vmlx4):
@@ -69,3 +72,22 @@ def test_no_server(vmlx4, tmp_path):
     done = vmlx4(PROGRAM, "client", tmp_path / "nobody")
     assert done.status == 1, str(done)
     assert done.stderr.endswith("No such file or directory; start the server first\n"), str(done)
+
+
+def test_what_is_left_of_a_server(vmlx4, tmp_path):
+    (tmp_path / "meet").touch()
+    done = vmlx4(PROGRAM, "server", tmp_path / "meet")
+    assert done.status == 1, str(done)
+    assert done.stderr.endswith("/meet: Address already in use; remove it, unless a server is "
+                                "waiting there\n"), str(done)
+
+
+def test_a_client_that_goes(tmp_path):
+    command = build.exec_command([PROGRAM, "server", "meet"])
+    with subprocess.Popen(list(map(str, command)), cwd=tmp_path, text=True, process_group=0,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdout.readline() == "waiting at meet\n"
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(tmp_path / "meet"))
+        said = server.communicate(timeout=60)[1]
+        assert (server.returncode, said) == (1, "dvq_ping: the other process has gone\n")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import pcap
+from harness import command_line, pcap
 from mlx4dvlib import build
 
 PROGRAM = build.build_dir() / "examples" / "dvq_raw" / "dvq_raw"
@@ -48,6 +48,12 @@ def test_both(vmlx4, count, size):
 
 def test_a_million(vmlx4):
     both(vmlx4, 1000000, 64)
+
+
+def test_the_other_way(vmlx4):
+    done = vmlx4(PROGRAM, "both", "-p", 2, "-n", 700).ok()
+    assert re.fullmatch(report(2, "sent", 700, 64, 0) + report(1, "received", 700, 64, 0),
+                        done.stdout), str(done)
 
 
 @pytest.mark.parametrize("option", ["--cqe=32", "--profile=cx3"])
@@ -112,24 +118,34 @@ def test_a_wrong_frame_fails(vmlx4, tmp_path, wrong, complaint):
 
 
 @pytest.mark.parametrize("arguments, complaint", [
-    ("", "'' is neither send, sink nor both; usage: dvq_raw send|sink|both "),
-    ("receive", "'receive' is neither send, sink nor both; "),
-    ("both -n 0", "-n '0': want a number, 1 to "),
-    ("both -n 1e6", "-n '1e6': want a number, 1 to "),
-    ("both -n -1", "-n '-1': want a number, 1 to "),
-    ("both -n 99999999999999999999", "-n '99999999999999999999': want a number, 1 to "),
+    ("", "want one of: send, sink, both"),
+    ("receive", "'receive': want one of: send, sink, both"),
+    ("both 5", "'5' is one argument too many"),
+    ("both -n", "option requires an argument -- 'n'"),
+    ("both -x", "invalid option -- 'x'"),
+    ("both -n 0", "-n '0': want a number, 1 to 9223372036854775807"),
+    ("both -n 1e6", "-n '1e6': want a number, 1 to 9223372036854775807"),
+    ("both -n -1", "-n '-1': want a number, 1 to 9223372036854775807"),
+    ("both -n 99999999999999999999",
+     "-n '99999999999999999999': want a number, 1 to 9223372036854775807"),
     ("both -s 59", "-s '59': want a number, 60 to 1514"),
     ("both -s 1515", "-s '1515': want a number, 60 to 1514"),
     ("send -p 0", "-p '0': want a number, 1 to 2"),
     ("sink -p 3", "-p '3': want a number, 1 to 2"),
-    ("both -p 1", "-p 1: 'both' always sends on port 1 and sinks on port 2"),
-    ("both -n", "-n lacks its value; usage: "),
-    ("both -x", "-x is unknown; usage: "),
-    ("both 5", "'5' is one argument too many; usage: "),
-    ("both -d mlx4_9", "-d mlx4_9: no such device; ibv_devices lists them"),
 ])
-def test_wrong_options(vmlx4, arguments, complaint):
-    refused(vmlx4(PROGRAM, *arguments.split()), 2, complaint)
+def test_wrong_options(arguments, complaint):
+    command_line.refused(PROGRAM, arguments, complaint)
+
+
+def test_help():
+    said = command_line.help_of(PROGRAM, "dnps")
+    assert "dvq_raw [OPTION...] sink" in said
+    assert "60 to 1514, 64 if not told" in said
+
+
+def test_no_such_device(vmlx4):
+    refused(vmlx4(PROGRAM, "both", "-d", "mlx4_9"), 2,
+            "-d mlx4_9: no such device; ibv_devices lists them")
 
 
 def test_one_port(vmlx4):
