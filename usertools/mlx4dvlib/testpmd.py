@@ -19,15 +19,16 @@ OURS_PCI = "net_mlx4dv_pci"  # by PCI address; a vdev and a PCI driver cannot sh
 STOCK = "net_mlx4"
 
 
-def lcores(second=False):
+def lcores(second=False, first=0):
     """EAL arguments for a main and a forwarding lcore on the CPUs we may use; for a
-    second testpmd beside another, which would starve on the CPU of the first."""
+    second testpmd beside another, which would starve on the CPU of the first. Two
+    processes with the same memory need lcores of other numbers: each number has a
+    cache of mbufs, which nothing guards."""
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) > 1 and second:
-        return ["--lcores", "0@%d,1@%d" % (cpus[1], cpus[0])]
-    if len(cpus) > 1:
-        return ["-l", "%d,%d" % (cpus[0], cpus[1])]
-    return ["--lcores", "0@%d,1@%d" % (cpus[0], cpus[0])]
+    main, forwarding = cpus[0], cpus[1 if len(cpus) > 1 else 0]
+    if second:
+        main, forwarding = forwarding, main
+    return ["--lcores", "%d@%d,%d@%d" % (first, main, first + 1, forwarding)]
 
 
 def driver_arguments(driver=OURS, pci=False, ports=2, devargs=""):
@@ -75,7 +76,7 @@ def secondary_command(program, shared, arguments=(), driver=OURS, pci=False):
     preload, driver_eal = driver_arguments(driver, pci, ports=0)
     prefix = ["env", "LD_PRELOAD=%s" % preload[1]] if preload else []
     # dpdk-proc-info chooses a core itself.
-    cores = [] if program == "dpdk-proc-info" else lcores()
+    cores = [] if program == "dpdk-proc-info" else lcores(first=2)
     return [*prefix, program, *cores, "--proc-type=secondary", *shared, "--no-telemetry",
             *driver_eal, "--", *arguments]
 
