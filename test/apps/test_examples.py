@@ -231,7 +231,7 @@ def test_rx_interrupts(lines, example, tmp_path, finding, driver):
             ["--stats=%s" % stats, *lines.wires], driver, cores, prefix=lines.prefix),
             cwd=str(tmp_path)) as console:
         console.expect(r"portid=1 rxqueueid=0", timeout=60)
-        console.expect(r"Port 1 Link up", timeout=30)
+        console.expect(r"Port 1 Link up")
         for number in range(5):
             frame = Ether(dst=MACS[0], src=PEER) / IP(src="10.0.0.1", dst="2.1.1.1") / UDP(
                 sport=number) / Raw(bytes(40))

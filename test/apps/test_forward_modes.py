@@ -12,6 +12,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
 from harness.examples import Captures
+from harness.waiting import wait_until
 from mlx4dvlib import testpmd as tp
 
 MACS = ["00:02:c9:05:00:01", "00:02:c9:05:00:02"]
@@ -144,13 +145,12 @@ def test_every_mode_is_listed(testpmd):
 
 def received(pmd, *counts):
     """Wait for so many packets; the counters of the ports then."""
-    deadline = tp.time.monotonic() + 30
-    while True:
-        stats = [pmd.stats(port) for port in (0, 1)]
-        if all(port["RX-packets"] >= count for port, count in zip(stats, counts)):
-            return stats
-        assert tp.time.monotonic() < deadline, stats
-        tp.time.sleep(0.02)
+    def stats():
+        return [pmd.stats(port) for port in (0, 1)]
+
+    wait_until(lambda: all(port["RX-packets"] >= count for port, count in zip(stats(), counts)),
+               lambda: str(stats()))
+    return stats()
 
 
 @pytest.mark.parametrize("mode", ANSWERS)

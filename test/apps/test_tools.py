@@ -14,6 +14,7 @@ from harness import pcap
 from harness.adapter import run_bounded
 from harness.examples import Captures, Lines, counters
 from harness.hugepages import skip_if_sanitized
+from harness.waiting import wait_until
 from mlx4dvlib import testpmd as tp
 from mlx4dvlib.console import Console
 
@@ -72,12 +73,10 @@ def test_pdump(primary, lines, hugepages, tmp_path):
         console.expect(r"capture for \(2\) tuples(.*\n.*){2}port 1", timeout=60)
         arrived = lines.pass_through(frames())
         assert arrived == frames()
-        deadline = tp.time.monotonic() + 30
-        while any(len(pcap.read_growing(path)) < COUNT for path in files):
-            assert tp.time.monotonic() < deadline, console.output
-            tp.time.sleep(0.1)
+        wait_until(lambda: all(len(pcap.read_growing(path)) >= COUNT for path in files),
+                   lambda: console.output)
         console.process.send_signal(signal.SIGINT)
-        assert console.wait(30) == 0
+        assert console.wait() == 0
         assert re.findall(r"packets dequeued:\s+(\d+)", console.output) == [str(COUNT)] * 2
     for path in files:
         assert pcap.read(path) == frames()
@@ -120,7 +119,7 @@ def test_telemetry(testpmd, tmp_path):
     pmd.do("stop")
     questions = ["/ethdev/list", "/ethdev/stats,0", "/ethdev/xstats,1", "/ethdev/info,0",
                  "/ethdev/link_status,1"]
-    done = subprocess.run(["dpdk-telemetry.py", "-f", prefix], text=True, timeout=30, check=True,
+    done = subprocess.run(["dpdk-telemetry.py", "-f", prefix], text=True, timeout=60, check=True,
                           input="\n".join([*questions, "quit\n"]), stdout=subprocess.PIPE)
     answers = {}
     for line in done.stdout.splitlines():

@@ -6,7 +6,6 @@ the guide says why (doc/guides/vmlx4/fidelity.rst)."""
 import json
 import re
 import socket
-import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
@@ -16,6 +15,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
 from harness import endpoint, pcap
+from harness.waiting import wait_until
 from mlx4dvlib import testpmd as tp
 
 HEAD = Ether(dst="02:00:00:00:96:02", src="02:00:00:00:96:01")
@@ -25,13 +25,6 @@ OPTIONS = IP(src="10.96.0.1", dst="10.96.0.2", options=[IPOption_NOP()] * 4)
 
 # {rule: why} of every violation that any test here may see.
 VIOLATIONS = {}
-
-
-def wait_until(condition, complaint="", timeout=20):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
-        time.sleep(0.02)
 
 
 def adapter_of(pmd):

@@ -43,7 +43,7 @@ def frames_sent(vmlx4, tmp_path, *arguments, options=(), **numbers):
     """Run a client and return what it put on the wire."""
     out = tmp_path / "out.pcap"
     done = vmlx4(*bw("--client", *macs(), *arguments, **numbers),
-                 options=["--ports=1", "--wire=pcap:out=%s" % out, *options], timeout=20).ok()
+                 options=["--ports=1", "--wire=pcap:out=%s" % out, *options]).ok()
     size, iterations = result(done.stdout)[:2]
     frames = pcap.read(out)
     assert (size, iterations) == (numbers.get("size", 256), len(frames))
@@ -75,7 +75,7 @@ def test_several_qps(vmlx4, tmp_path):
 
 def test_duration(vmlx4, finding):
     done = vmlx4("raw_ethernet_bw", "--client", *macs(), "-s", 64, "-D", 1, "-f", 0,
-                 options=["--ports=1"], timeout=20).ok()
+                 options=["--ports=1"]).ok()
     iterations = int(result(done.stdout)[1])
     sent = done.counters["ports"][0]["tx_frames"]
     assert 0 < iterations <= sent
@@ -106,7 +106,7 @@ def test_vlan(vmlx4, tmp_path):
 def test_longer_than_the_port(vmlx4):
     """As the card: nothing on the wire, a counter, and completions all the same."""
     done = vmlx4(*bw("--client", *macs(), "-m", 9000, size=9000),
-                 options=["--ports=1"], timeout=20).ok()
+                 options=["--ports=1"]).ok()
     result(done.stdout)
     port = done.counters["ports"][0]
     assert (port["tx_oversize"], port["tx_frames"]) == (COUNT, 0)
@@ -124,8 +124,7 @@ def incoming(tmp_path, destination=NEAR, ports=lambda n: (1000, 2000)):
 
 
 def serve(vmlx4, wire, *arguments):
-    done = vmlx4(*bw("--server", *macs(), *arguments, size=64), options=["--ports=1", wire],
-                 timeout=20).ok()
+    done = vmlx4(*bw("--server", *macs(), *arguments, size=64), options=["--ports=1", wire]).ok()
     assert result(done.stdout)[:2] == [64, COUNT]
     port = done.counters["ports"][0]
     assert port["rx_frames"] == COUNT and port["rx_no_wqe"] == port["rx_errors"] == 0
@@ -155,7 +154,7 @@ def test_server_takes_all(vmlx4, tmp_path, how, finding):
 
 def test_server_rss(vmlx4, finding):
     """Debian's perftest has it for an experimental verbs library only and says so."""
-    done = vmlx4(*bw("--server", *macs(), "--use_rss", "-q", 4), options=["--ports=1"], timeout=20)
+    done = vmlx4(*bw("--server", *macs(), "--use_rss", "-q", 4), options=["--ports=1"])
     assert done.status == 1 and "RSS feature is not available in libibverbs" in done.stderr
     finding("raw_ethernet_bw", "--use_rss: not built into the distribution's program")
 
@@ -169,7 +168,7 @@ BACK = [([], "tx_loopback"), (["--wire=loop", "--unknown=loopback_unicast=0"], "
 @pytest.mark.parametrize("options, way", BACK, ids=["inside", "wire"])
 def test_latency_alone(vmlx4, finding, options, way):
     done = vmlx4("raw_ethernet_lat", "--client", *macs(NEAR, NEAR), "-s", 64, "-n", COUNT,
-                 options=["--ports=1", *options], timeout=30).ok()
+                 options=["--ports=1", *options]).ok()
     numbers = result(done.stdout)
     assert numbers[:2] == [64, COUNT] and numbers[4] > 0
     port = done.counters["ports"][0]
@@ -186,7 +185,7 @@ BURST = ["--rate_limit=10", "-Q", 1]
 @pytest.mark.parametrize("options, way", BACK, ids=["inside", "wire"])
 def test_burst_latency(vmlx4, finding, options, way):
     done = vmlx4("raw_ethernet_burst_lat", "--client", *macs(NEAR, NEAR), "-s", 64, "-n", COUNT,
-                 "--burst_size=16", *BURST, options=["--ports=1", *options], timeout=30).ok()
+                 "--burst_size=16", *BURST, options=["--ports=1", *options]).ok()
     numbers = result(done.stdout)
     assert numbers[:2] == [64, COUNT] and numbers[4] > 0
     port = done.counters["ports"][0]
@@ -195,7 +194,7 @@ def test_burst_latency(vmlx4, finding, options, way):
 
 
 def test_burst_latency_refuses_its_own_default(vmlx4):
-    done = vmlx4("raw_ethernet_burst_lat", "--client", *macs(), "-s", 64, timeout=20)
+    done = vmlx4("raw_ethernet_burst_lat", "--client", *macs(), "-s", 64)
     assert done.status == 1
     assert "be executed on non-BW, ATOMIC or bidirectional SEND tests" in done.stderr
 
@@ -204,7 +203,7 @@ def test_burst_latency_refuses_its_own_default(vmlx4):
 @pytest.mark.parametrize("side", ["--client", "--server"])
 def test_flow_rate(vmlx4, side, flow, finding):
     done = vmlx4("raw_ethernet_fs_rate", side, *macs(), *flow, "-n", 500,
-                 options=["--ports=1"], timeout=30).ok()
+                 options=["--ports=1"]).ok()
     numbers = result(done.stdout)
     assert numbers[0] == 500 and numbers[-1] > 0
     assert done.counters["objects"]["flows"] == 0
@@ -237,7 +236,7 @@ class Pair:
                 server.expect(r"^ #bytes")
             with self.start("--client", "right", *program) as client:
                 consoles = [server, client]
-                status = [console.wait(60) for console in consoles]
+                status = [console.wait() for console in consoles]
         assert status == [0, 0], server.output + client.output
         return [(result(console.output),
                  json.loads(self.counters_of(end).read_text())["ports"][0])

@@ -7,11 +7,11 @@ import json
 import os
 import pathlib
 import re
-import time
 
 import pytest
 
 from harness import netns
+from harness.waiting import wait_until
 from mlx4dvlib import build
 from mlx4dvlib.console import Console
 
@@ -52,13 +52,11 @@ class Pair:
     def run(self, *program):
         """[(output, counters of the port)] of server and client."""
         with self.start("server", program) as server:
-            deadline = time.monotonic() + 20
-            while not listens(server.process.pid, self.port):
-                assert time.monotonic() < deadline and server.process.poll() is None, server.output
-                time.sleep(0.02)
+            wait_until(lambda: server.process.poll() is not None or
+                       listens(server.process.pid, self.port), server.output)
             with self.start("client", program, "localhost") as client:
                 consoles = [client, server]
-                status = [console.wait(40) for console in consoles]
+                status = [console.wait() for console in consoles]
         assert status == [0, 0], client.output + server.output
         return [(console.output, json.loads(self.counters_of(side).read_text())["ports"][0])
                 for console, side in ((server, "server"), (client, "client"))]

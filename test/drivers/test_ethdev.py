@@ -45,7 +45,7 @@ OPTIONS = {
 
 def run(vmlx4, name, *options):
     done = vmlx4(PROGRAM, name, options=["--step", *OPTIONS.get(name, ()), *options],
-                 timeout=600 if build.sanitized() else 120)
+                 timeout=600)
     if done.status == SKIPPED:
         pytest.skip(done.stdout.strip())
     done.ok()

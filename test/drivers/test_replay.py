@@ -4,7 +4,6 @@ and compared frame by frame with what leaves the other. The capture is made here
 and anew: two namespaces on one veth pair, tcpdump between them."""
 
 import subprocess
-import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -13,6 +12,7 @@ from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
 from harness import endpoint, netns, pcap, transfer
+from harness.waiting import PATIENCE, wait_until
 from mlx4dvlib import testpmd as tp
 
 LEFT, RIGHT = "10.98.0.1", "10.98.0.2"
@@ -43,13 +43,6 @@ def two_stacks(network):
     return left, right
 
 
-def wait_until(condition, complaint, timeout=20):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
-        time.sleep(0.05)
-
-
 def make_capture(network, path):
     left, right = two_stacks(network)
     tcpdump = right.start("tcpdump", "-i", "eth0", "-s", "0", "-B", 65536, "-w", path, "-U",
@@ -68,7 +61,7 @@ def make_capture(network, path):
              stdin="".join(frame.hex() + "\n" for frame in tagged))
     wait_until(lambda: tagged[-1] in path.read_bytes(), "the last frame is not captured")
     tcpdump.terminate()
-    tcpdump.wait(10)
+    tcpdump.wait(PATIENCE)
     return pcap.read(path)
 
 
@@ -100,14 +93,16 @@ def capture(network, tmp_path):
 
 @pytest.mark.parametrize("driver", [tp.OURS, tp.STOCK])
 def test_replay(testpmd, capture, tmp_path, driver):
-    pmd = testpmd(driver=driver, options=["--wire1=pcap:in=%s" % (tmp_path / "in.pcap"),
-                                          "--wire2=pcap:out=%s" % (tmp_path / "out.pcap")])
+    # The replay begins when the port has started, maybe before the engine.
+    pmd = testpmd(driver=driver, arguments=["--no-flush-rx"],
+                  options=["--wire1=pcap:in=%s" % (tmp_path / "in.pcap"),
+                           "--wire2=pcap:out=%s" % (tmp_path / "out.pcap")])
     # What finds no room in the send queue waits, for up to ten seconds.
     pmd.do("set fwd io retry")
     pmd.do("set burst tx delay 100 retry 100000")
     pmd.do("start")
     wait_until(lambda: pmd.stats(1)["TX-packets"] >= len(capture),
-               lambda: pmd.do("show port stats all"), timeout=60)
+               lambda: pmd.do("show port stats all"))
     pmd.do("stop")
     assert pmd.quit() == 0
     left = pcap.read(tmp_path / "out.pcap")

@@ -15,7 +15,7 @@ CLIENT = "dpdk-telemetry.py"
 
 def question(prefix, path):
     done = subprocess.run([CLIENT, "-f", prefix], input=path + "\nquit\n", text=True,
-                          stdout=subprocess.PIPE, timeout=30, check=True)
+                          stdout=subprocess.PIPE, timeout=60, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()
                if line.startswith("{") and path.split(",")[0] in line]
     return answers[-1][path.split(",")[0]] if answers else done.stdout

@@ -13,8 +13,8 @@ QUEUES = [1, 2, 4, 16]
 @pytest.mark.parametrize("pci", [False, True], ids=["vdev", "pci"])
 @pytest.mark.parametrize("queues", QUEUES)
 def test_io_forward_loses_nothing(pci, queues):
-    result = forward.run(tp.OURS, seconds=1, queues=queues, pci=pci, options=["--strict"],
-                         mbufs=65536 if queues > 4 else 16384)
+    result = forward.run(tp.OURS, seconds=0.5, packets=1001, queues=queues, pci=pci,
+                         options=["--strict"], mbufs=65536 if queues > 4 else 16384)
     assert result.driver == (tp.OURS_PCI if pci else tp.OURS)
     assert result.faults() == []
     assert all(direction.received > 1000 for direction in result.directions)

@@ -362,16 +362,16 @@ def test_a_process_for_each(shared, hugepages, tmp_path):
             chain.took(len(first))
             # Refused, and nothing is disturbed.
             late = secondary(hugepages, "acl", 10, tmp_path, wait=False)
-            assert late.wait(30) == 1
+            assert late.wait() == 1
             assert re.search(r"nfv_chain: stage acl is one of process \d+: name others",
                              late.output), late.output
             late.kill()
             same = secondary(hugepages, "acl", 9, tmp_path, wait=False)
-            assert same.wait(30) == 1
+            assert same.wait() == 1
             assert "nfv_chain: lcore 9 is one of process" in same.output, same.output
             same.kill()
             report = chain.stop()
-            assert (one.wait(30), other.wait(30)) == (0, 0), one.output + other.output
+            assert (one.wait(), other.wait()) == (0, 0), one.output + other.output
             assert "stages done" in one.output and "stages done" in other.output
     del causes["no_translation"], causes["not_translated"]
     check_mixture(tmp_path, report, good, first, [], causes)
@@ -388,8 +388,8 @@ def test_a_process_that_dies(shared, hugepages, tmp_path):
             other.process.kill()
             other.process.wait()
             chain.expect(r"process %d is gone, and stage route with it" % other.process.pid)
-            assert chain.wait(60) == 1
-            assert one.wait(30) == 0
+            assert chain.wait() == 1
+            assert one.wait() == 0
     assert "process %d is gone, and stage tx with it" % other.process.pid in chain.output
 
 
@@ -402,14 +402,14 @@ def test_a_primary_that_dies(shared, hugepages, tmp_path):
             os.killpg(chain.process.pid, signal.SIGKILL)
             chain.process.wait()
             other.expect("nfv_chain: the primary process is gone", timeout=60)
-            assert other.wait(30) == 1
+            assert other.wait() == 1
 
 
 # ---- what is told ----
 
 def refused(folder, complaint, status=1, config=CONFIG, arguments=(), ports=None):
     with Chain(folder, config=config, arguments=arguments, ports=ports or ["--no-pci"]) as chain:
-        assert chain.wait(30) == status, chain.output
+        assert chain.wait() == status, chain.output
     lines = [line for line in chain.output.splitlines() if line.startswith("nfv_chain: ")]
     assert len(lines) == 1 and complaint in lines[0], chain.output
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from mlx4dvlib import build
-from mlx4dvlib.console import end_group
+from mlx4dvlib.console import PATIENCE, end_group
 
 EXIT_VIOLATION = 86  # VMLX4_EXIT_VIOLATION
 
@@ -29,7 +29,7 @@ class Finished:
                                             self.stdout[-3000:], self.stderr[-3000:])
 
 
-def run_bounded(command, timeout=60, stdin=None, **popen):
+def run_bounded(command, timeout=PATIENCE, stdin=None, **popen):
     """subprocess.run() that also ends what the program started; a status of
     None stands for a program that had to be killed."""
     with subprocess.Popen(
@@ -54,7 +54,7 @@ class Adapter:
         self.folder = folder
         self._runs = 0
 
-    def __call__(self, *program, options=(), strict=True, timeout=60, stdin=None, prefix=(),
+    def __call__(self, *program, options=(), strict=True, timeout=PATIENCE, stdin=None, prefix=(),
                  **popen):
         """Run to the end. Strict unless a test of the checker itself says
         otherwise (strict="report" counts, strict=False does not check)."""

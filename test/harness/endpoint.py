@@ -6,16 +6,19 @@
     endpoint.py frames  INTERFACE                       (hex lines on stdin)
 
 receive prints "ready", then the SHA-256 of what arrived; content() tells what
-should have."""
+should have. Of datagrams no more are on their way than any queue between the two
+takes, however seldom it is emptied: the receiver says when WINDOW have come."""
 
 import hashlib
+import itertools
 import random
 import socket
 import sys
-import time
 
 CHUNK = 1 << 16
 DATAGRAM = 1200
+WINDOW = 64
+PATIENCE = 120
 
 
 def content(seed, size):
@@ -25,6 +28,12 @@ def content(seed, size):
         part = source.randbytes(min(size, CHUNK))
         size -= len(part)
         yield part
+
+
+def datagrams(seed, size):
+    for part in content(seed, size):
+        for at in range(0, len(part), DATAGRAM):
+            yield part[at:at + DATAGRAM]
 
 
 def digest(seed, size):
@@ -50,29 +59,33 @@ def receive(kind, address, port, size):
         assert size == 0, "%d bytes are missing" % size
     else:
         with socket.socket(family(address), socket.SOCK_DGRAM) as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
             connection.bind((address, port))
-            connection.settimeout(20)
+            connection.settimeout(PATIENCE)
             print("ready", flush=True)
-            while size > 0:
-                part = connection.recv(CHUNK)
+            for number in itertools.count(1):
+                part, sender = connection.recvfrom(CHUNK)
                 summed.update(part)
                 size -= len(part)
+                if number % WINDOW == 0:
+                    connection.sendto(b"more", sender)
+                if size <= 0:
+                    break
     print(summed.hexdigest(), flush=True)
 
 
 def send(kind, address, port, size, seed):
     if kind == "tcp":
-        with socket.create_connection((address, port), 20) as connection:
+        with socket.create_connection((address, port), PATIENCE) as connection:
             for part in content(seed, size):
                 connection.sendall(part)
         return
     with socket.socket(family(address), socket.SOCK_DGRAM) as connection:
         connection.connect((address, port))
-        for part in content(seed, size):
-            for at in range(0, len(part), DATAGRAM):
-                connection.send(part[at:at + DATAGRAM])
-                time.sleep(0.0005)
+        connection.settimeout(PATIENCE)
+        for number, part in enumerate(datagrams(seed, size), 1):
+            connection.send(part)
+            if number % WINDOW == 0:
+                assert connection.recv(CHUNK) == b"more"
 
 
 def send_frames(interface):

@@ -14,6 +14,7 @@ from mlx4dvlib.console import Console
 
 from . import netns, pcap, relay
 from .cmocka import introspect
+from .waiting import PATIENCE, wait_until
 
 
 class Absent(Exception):
@@ -62,7 +63,7 @@ def leave(console):
     """As from the keyboard. The launcher hands the signal on: sent to both it would
     arrive twice, and a second thread may call exit() in the handler."""
     console.process.send_signal(signal.SIGINT)
-    console.wait(20)
+    console.wait()
 
 
 def violations(path):
@@ -71,9 +72,7 @@ def violations(path):
 
 
 def counters(path):
-    deadline = time.monotonic() + 20
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(path.exists, "%s is not there" % path)
     return json.loads(path.read_text())
 
 
@@ -115,7 +114,7 @@ class Captures:
             self.leaving.append(leaving)
         self.options = ["--stats=%s" % self.stats, *self.wires]
 
-    def wait(self, console, *counts, timeout=30):
+    def wait(self, console, *counts, timeout=PATIENCE):
         """Until so many frames have left each port; then what left, exactly as much."""
         deadline = time.monotonic() + timeout
         while True:

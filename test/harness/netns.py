@@ -5,7 +5,7 @@ import itertools
 import os
 import subprocess
 
-from mlx4dvlib.console import end_group
+from mlx4dvlib.console import PATIENCE, end_group
 
 from .adapter import run_bounded
 
@@ -34,7 +34,7 @@ class Namespace:
     def command(self, *program):
         return [*inside(self.name), *map(str, program)]
 
-    def run(self, *program, timeout=60, stdin=None, check=True):
+    def run(self, *program, timeout=PATIENCE, stdin=None, check=True):
         """Run to the end inside; (status, stdout, stderr)."""
         done = run_bounded(self.command(*program), timeout, stdin)
         assert not check or done[0] == 0, "$ %s\nstatus %s\n%s\n%s" % (

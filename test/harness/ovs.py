@@ -5,13 +5,13 @@ system's own Open vSwitch is used, or needs to run."""
 
 import os
 import re
-import time
 
 from mlx4dvlib import build, testpmd as tp
 from mlx4dvlib.console import Console
 
 from .adapter import run_bounded
 from .examples import counters
+from .waiting import PATIENCE, wait_until
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 SWITCH = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
@@ -56,10 +56,7 @@ class Ovs:
         self.database = self._console([
             "ovsdb-server", self.folder / "conf.db", "--remote=punix:db.sock",
             "--unixctl=%s" % (self.folder / "ovsdb.ctl"), "--no-chdir", "-vconsole:off"])
-        deadline = time.monotonic() + 20
-        while not (self.folder / "db.sock").exists():
-            assert time.monotonic() < deadline, "ovsdb-server does not answer"
-            time.sleep(0.02)
+        wait_until((self.folder / "db.sock").exists, "ovsdb-server does not answer")
         self.vsctl("--no-wait", "init")
 
     def _start_switch(self, wires, eal, memory):
@@ -110,9 +107,9 @@ class Ovs:
     def stop(self):
         """In order; then what the adapter has to say."""
         self.appctl("exit", "--cleanup")
-        assert self.switch.wait(30) == 0, self.log()[-4000:]
+        assert self.switch.wait(PATIENCE) == 0, self.log()[-4000:]
         self.run("ovs-appctl", "-t", self.folder / "ovsdb.ctl", "exit")
-        assert self.database.wait(20) == 0
+        assert self.database.wait(PATIENCE) == 0
         bad = [line for line in self.log().splitlines() if re.search(r"\|(EMER|ERR)\|", line)]
         assert not bad, "\n".join(bad)
         found = counters(self.stats)

@@ -4,9 +4,9 @@
 import json
 import re
 import subprocess
-import time
 
 from . import endpoint
+from .waiting import PATIENCE, wait_until
 
 PORT = 5300
 
@@ -28,7 +28,7 @@ def send_bytes(source, sink, address, size, kind="tcp", seed=1):
                           size, stdout=subprocess.PIPE, text=True)
     assert receiver.stdout.readline() == "ready\n"
     source.run("/usr/bin/python3", endpoint.__file__, "send", kind, address, PORT, size, seed)
-    arrived, _ = receiver.communicate(timeout=60)
+    arrived, _ = receiver.communicate(timeout=PATIENCE)
     assert arrived.strip() == endpoint.digest(seed, size)
 
 
@@ -39,21 +39,16 @@ def iperf3(source, sink, address, size):
     server = sink.start("iperf3", "-s", "-1", "-B", address, stdout=subprocess.DEVNULL)
     wait_for_listener(sink, 5201)
     _, output, _ = source.run("iperf3", "-J", "-c", address, "-n", size)
-    server.wait(20)
+    server.wait(PATIENCE)
     end = json.loads(output)["end"]
     assert end["sum_sent"]["bytes"] >= size, output
     assert end["sum_received"]["bytes"] > size // 2, output
     return end["sum_received"]["bits_per_second"]
 
 
-def wait_for_listener(space, port, timeout=10):
-    deadline = time.monotonic() + timeout
-    while True:
-        _, output, _ = space.run("ss", "-Htln", "sport = :%d" % port)
-        if output.strip():
-            return
-        assert time.monotonic() < deadline, "nobody listens on port %d" % port
-        time.sleep(0.05)
+def wait_for_listener(space, port):
+    wait_until(lambda: space.run("ss", "-Htln", "sport = :%d" % port)[1].strip(),
+               "nobody listens on port %d" % port)
 
 
 def kernel_counters(space):

@@ -9,7 +9,7 @@
 #define LOCAL_LENGTH 0x01
 #define LOCAL_QP_OP 0x02
 #define LOCAL_PROTECTION 0x04
-#define ALIVE_MS 3000
+#define ALIVE_MS 30000
 
 static const uint8_t syndromes[] = { LOCAL_LENGTH, LOCAL_QP_OP, LOCAL_PROTECTION };
 

@@ -72,7 +72,7 @@ act_in_event(unsigned int cause, void (*act)(uint16_t port), bool stays, bool cl
 	fault_add(causes[cause].fault);
 	if (!stays)
 		port_disown(port);
-	WAIT_FOR(events_of(port, causes[cause].type) == 1, 5000);
+	WAIT_FOR(events_of(port, causes[cause].type) == 1, 30000);
 	CHECK_EQ(rte_mempool_avail_count(conf.pool), conf.pool->size);
 	events_quiet();
 	CHECK_OK(vmlx4_fault_clear());
@@ -126,7 +126,7 @@ TEST(event_close_reset_from_each_event)
 		capture_clear(port);
 		events_act(port, causes[cause].type, reset_in_event);
 		fault_add(causes[cause].fault);
-		WAIT_FOR(events_of(port, causes[cause].type) >= 1, 5000);
+		WAIT_FOR(events_of(port, causes[cause].type) >= 1, 30000);
 	}
 	port_configure(port, &conf);
 	port_start(port, &conf);

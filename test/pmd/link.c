@@ -139,7 +139,7 @@ TEST(link_change_is_told_once_and_on_its_own_port)
 
 		CHECK_OK(vmlx4_set_carrier(port_verbs(ports[which]), up));
 		told[which]++;
-		WAIT_FOR(atomic_load(&events[which].count) >= told[which], 3000);
+		WAIT_FOR(atomic_load(&events[which].count) >= told[which], 30000);
 		quiet();
 		CHECK_EQ(atomic_load(&events[0].count), told[0]);
 		CHECK_EQ(atomic_load(&events[1].count), told[1]);
@@ -159,7 +159,7 @@ TEST(link_without_the_interrupt_is_read_but_not_told)
 
 	for (up = 0; up <= 1; up++) {
 		CHECK_OK(vmlx4_set_carrier(port_verbs(port), up));
-		WAIT_FOR(link_status(port) == up, 3000);
+		WAIT_FOR(link_status(port) == up, 30000);
 		quiet();
 		CHECK_EQ(link_status(port), up);
 		CHECK_EQ(atomic_load(&events[0].count), 0);
@@ -173,7 +173,7 @@ wait_first_carrier(uint16_t port)
 {
 	CHECK_EQ(link_status(port), RTE_ETH_LINK_DOWN);
 	CHECK_OK(vmlx4_clock_advance(CARRIER_DELAY_NS));
-	WAIT_FOR(atomic_load(&events[0].count) == 1, 3000);
+	WAIT_FOR(atomic_load(&events[0].count) == 1, 30000);
 	CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_UP);
 }
 
@@ -190,14 +190,14 @@ TEST(link_late_carrier_is_told_once_when_it_is_there)
 	wait_first_carrier(port);
 	for (i = 1; i <= 2; i++) {
 		CHECK_OK(vmlx4_set_carrier(port_verbs(port), 0));
-		WAIT_FOR(atomic_load(&events[0].count) == 2 * i, 3000);
+		WAIT_FOR(atomic_load(&events[0].count) == 2 * i, 30000);
 		CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_DOWN);
 		CHECK_OK(vmlx4_set_carrier(port_verbs(port), 1));
 		quiet();
 		CHECK_EQ(atomic_load(&events[0].count), 2 * i);
 		CHECK_EQ(link_status(port), RTE_ETH_LINK_DOWN);
 		CHECK_OK(vmlx4_clock_advance(CARRIER_DELAY_NS));
-		WAIT_FOR(atomic_load(&events[0].count) == 2 * i + 1, 3000);
+		WAIT_FOR(atomic_load(&events[0].count) == 2 * i + 1, 30000);
 		quiet();
 		CHECK_EQ(atomic_load(&events[0].count), 2 * i + 1);
 		CHECK_EQ(atomic_load(&events[0].last_status), RTE_ETH_LINK_UP);
@@ -215,7 +215,7 @@ TEST(link_late_carrier_when_the_port_closes)
 
 	wait_first_carrier(port);
 	CHECK_OK(vmlx4_set_carrier(port_verbs(port), 0));
-	WAIT_FOR(atomic_load(&events[0].count) == 2, 3000);
+	WAIT_FOR(atomic_load(&events[0].count) == 2, 30000);
 	CHECK_OK(vmlx4_set_carrier(port_verbs(port), 1));
 	settle();
 	port_close(port);
@@ -235,7 +235,7 @@ TEST(link_changes_while_stopped)
 		CHECK_OK(vmlx4_set_carrier(port_verbs(port), i % 2));
 		settle();
 		CHECK_OK(rte_eth_dev_start(port));
-		WAIT_FOR(link_status(port) == i % 2, 3000);
+		WAIT_FOR(link_status(port) == i % 2, 30000);
 	}
 	check_traffic(port);
 }
@@ -249,7 +249,7 @@ TEST(link_flaps_end_in_the_right_state)
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < 50; i++)
 			CHECK_OK(vmlx4_set_carrier(port_verbs(port), (i + round) % 2));
-		WAIT_FOR(link_status(port) == (49 + round) % 2, 3000);
+		WAIT_FOR(link_status(port) == (49 + round) % 2, 30000);
 		quiet();
 		CHECK_EQ(link_status(port), (49 + round) % 2);
 		if (atomic_load(&events[0].count) > 0)
@@ -268,10 +268,10 @@ TEST(link_set_down_and_up_changes_one_flag)
 	for (i = 0; i < 5; i++) {
 		CHECK_OK(rte_eth_dev_set_link_down(port));
 		CHECK_EQ(netdev_flags(port) & ~IFF_RUNNING, flags & ~(IFF_UP | IFF_RUNNING));
-		WAIT_FOR(link_status(port) == RTE_ETH_LINK_DOWN, 3000);
+		WAIT_FOR(link_status(port) == RTE_ETH_LINK_DOWN, 30000);
 		CHECK_OK(rte_eth_dev_set_link_up(port));
 		CHECK_EQ(netdev_flags(port), flags);
-		WAIT_FOR(link_status(port) == RTE_ETH_LINK_UP, 3000);
+		WAIT_FOR(link_status(port) == RTE_ETH_LINK_UP, 30000);
 		check_traffic(port);
 		CHECK_OK(rte_eth_dev_stop(port));
 		CHECK_OK(rte_eth_dev_start(port));
@@ -300,7 +300,7 @@ TEST(link_interface_is_left_as_it_was_found)
 	CHECK((flags & IFF_UP) == 0);
 	port = port_up(0, &conf);
 	CHECK((flags_of(name) & IFF_UP) != 0);
-	WAIT_FOR(link_status(port) == RTE_ETH_LINK_UP, 3000);
+	WAIT_FOR(link_status(port) == RTE_ETH_LINK_UP, 30000);
 	check_traffic(port);
 	port_close(port);
 	CHECK_EQ(flags_of(name), flags);

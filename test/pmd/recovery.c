@@ -8,7 +8,7 @@
 #include "events.h"
 #include "harness.h"
 
-#define ALIVE_MS 4000
+#define ALIVE_MS 30000
 
 static uint16_t
 watched_port(struct port_conf *conf)
@@ -77,7 +77,7 @@ TEST(recovery_from_the_event_of_a_queue)
 
 	for (i = 0; i < RTE_DIM(faults); i++) {
 		fault_add(faults[i]);
-		WAIT_FOR(xstat_of(port, "error_queue_events") == i + 1, 3000);
+		WAIT_FOR(xstat_of(port, "error_queue_events") == i + 1, 30000);
 		WAIT_FOR(tx_alive(port, conf.pool), ALIVE_MS);
 		CHECK_OK(vmlx4_fault_clear());
 		WAIT_FOR(xstat_of(port, "tx_queue_recoveries") == i + 1, ALIVE_MS);
@@ -128,9 +128,9 @@ TEST(recovery_of_a_cq_is_the_reset_of_the_port)
 
 	for (i = 1; i <= 2; i++) {
 		fault_add("cq error");
-		WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) >= i, 3000);
+		WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) >= i, 30000);
 		/* Both queues of the port have one. */
-		WAIT_FOR(xstat_of(port, "error_cq_events") == 2 * i, 3000);
+		WAIT_FOR(xstat_of(port, "error_cq_events") == 2 * i, 30000);
 		CHECK(dump_has(port, "TX queue 0: CQ overrun or failed"));
 		CHECK(dump_has(port, "RX queue 0: CQ overrun or failed"));
 		CHECK_OK(vmlx4_fault_clear());
@@ -157,7 +157,7 @@ TEST(recovery_that_fails_is_told_once)
 	CHECK(send_one(port, conf.pool));
 	settle();
 	CHECK(!tx_alive(port, conf.pool));
-	WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) == 1, 3000);
+	WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) == 1, 30000);
 	events_quiet();
 	CHECK_EQ(events_of(port, RTE_ETH_EVENT_INTR_RESET), 1);
 	CHECK_EQ(xstat_of(port, "error_recovery_failures"), 1);

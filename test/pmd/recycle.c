@@ -9,7 +9,7 @@
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 
 #define LOCAL_PROTECTION 0x04
-#define ALIVE_MS 3000
+#define ALIVE_MS 30000
 
 static void
 put_in(uint16_t port, unsigned int n, unsigned int first)

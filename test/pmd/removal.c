@@ -46,8 +46,8 @@ TEST(removal_is_told_once)
 	}
 	fault_add("device fatal");
 	for (i = 0; i < 2; i++) {
-		WAIT_FOR(events_of(ports[i], RTE_ETH_EVENT_INTR_RMV) == 1, 3000);
-		WAIT_FOR(events_of(ports[i], RTE_ETH_EVENT_INTR_LSC) == 1, 3000);
+		WAIT_FOR(events_of(ports[i], RTE_ETH_EVENT_INTR_RMV) == 1, 30000);
+		WAIT_FOR(events_of(ports[i], RTE_ETH_EVENT_INTR_LSC) == 1, 30000);
 		CHECK_EQ(rte_eth_dev_is_removed(ports[i]), 1);
 		CHECK_OK(rte_eth_link_get_nowait(ports[i], &link));
 		CHECK_EQ(link.link_status, RTE_ETH_LINK_DOWN);
@@ -75,7 +75,7 @@ TEST(removal_without_its_interrupt_is_told_as_reset)
 	port_configure(port, &conf);
 	port_start(port, &conf);
 	fault_add("device fatal");
-	WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) == 1, 3000);
+	WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RESET) == 1, 30000);
 	events_quiet();
 	CHECK_EQ(events_of(port, RTE_ETH_EVENT_INTR_RESET), 1);
 	CHECK_EQ(events_of(port, RTE_ETH_EVENT_INTR_RMV), 0);
@@ -365,7 +365,7 @@ TEST(removal_reset_brings_the_port_back)
 		check_traffic(port);
 		capture_clear(port);
 		fault_add(round == 1 ? "device fatal" : "device remove");
-		WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RMV) == round + 1, 3000);
+		WAIT_FOR(events_of(port, RTE_ETH_EVENT_INTR_RMV) == round + 1, 30000);
 		CHECK_EQ(rte_eth_dev_reset(port), -EIO);
 		CHECK_EQ(rte_eth_dev_reset(port), -EIO);
 		/* There is no context any more. */

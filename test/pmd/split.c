@@ -9,7 +9,7 @@
 #define MAX_SEGS 16
 #define LOCAL_LENGTH 0x01
 #define LOCAL_PROTECTION 0x04
-#define ALIVE_MS 3000
+#define ALIVE_MS 30000
 
 struct split {
 	unsigned int n;

@@ -16,7 +16,7 @@ CX3 = (FOLDER / "cx3.conf").read_text()
 def generate(tmp_path, *files):
     out = tmp_path / "out.c"
     run = subprocess.run(["/usr/bin/python3", FOLDER / "generate.py", out, *files],
-                         capture_output=True, text=True, timeout=30)
+                         capture_output=True, text=True, timeout=60)
     assert (run.returncode == 0) == out.exists()
     return run.returncode, run.stderr, out.read_text() if out.exists() else ""
 

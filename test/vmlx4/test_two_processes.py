@@ -3,7 +3,6 @@
 
 import json
 import os
-import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP
@@ -12,6 +11,7 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 from harness import pcap
+from harness.waiting import wait_until
 from mlx4dvlib import testpmd as tp
 
 PCI = "--pci=0000:06:00.0"
@@ -27,13 +27,6 @@ def wire(request, tmp_path):
     if request.param == "shm":
         return "shm:test-%d" % os.getpid()
     return "unix:%s/socket" % tmp_path
-
-
-def wait_for(what, timeout=30):
-    deadline = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_up(pmd, port=0):
@@ -80,12 +73,12 @@ def test_ping(testpmd, tmp_path, wire, answering):
     pmd = testpmd(second=True, **dict(SMALL, arguments=[*SMALL["arguments"], "--no-flush-rx"]),
                   options=[PCI, "--wire1=" + wire,
                            "--wire2=pcap:in=%s,out=%s,rate=100M" % (tmp_path / "in.pcap", out)])
-    wait_for(lambda: is_up(echo) and is_up(pmd))
+    wait_until(lambda: is_up(echo) and is_up(pmd))
     pmd.do("start")
-    wait_for(lambda: pmd.stats(1)["TX-packets"] >= REQUESTS)
+    wait_until(lambda: pmd.stats(1)["TX-packets"] >= REQUESTS)
     pmd.do("stop")
     assert pmd.quit() == 0
-    wait_for(lambda: not is_up(echo))
+    wait_until(lambda: not is_up(echo))
     echo.do("stop")
     assert echo.quit() == 0
     check_replies(pcap.read(out))
@@ -103,7 +96,7 @@ def start(testpmd, wire, second=False, events=False, **more):
 def next_event(pmd):
     """Wait for one more event of the link; then no prompt is torn by it."""
     pmd.events += 1
-    pmd.expect("(?:%s(?:.|\n)*){%d}" % (EVENT, pmd.events), 30)
+    pmd.expect("(?:%s(?:.|\n)*){%d}" % (EVENT, pmd.events))
 
 
 def test_the_one_that_stays_meets_the_next(testpmd, wire):
@@ -127,15 +120,15 @@ def test_the_one_that_stays_meets_the_next(testpmd, wire):
     assert is_up(first) and is_up(third)
     # The host goes: the guest takes its place.
     first.kill()
-    wait_for(lambda: not is_up(third))
+    wait_until(lambda: not is_up(third))
     fourth = start(testpmd, wire)
-    wait_for(lambda: is_up(third) and is_up(fourth))
+    wait_until(lambda: is_up(third) and is_up(fourth))
     assert [pmd.quit() for pmd in (third, fourth)] == [0, 0]
 
 
 def test_a_third_is_refused(testpmd, vmlx4, wire):
     pmds = [start(testpmd, wire, second) for second in (False, True)]
-    wait_for(lambda: all(map(is_up, pmds)))
+    wait_until(lambda: all(map(is_up, pmds)))
     third = vmlx4("true", options=["--ports=1", "--wire=" + wire])
     assert third.status == 2
     assert wire in third.stderr and "two adapters are on it already" in third.stderr
@@ -149,16 +142,16 @@ def test_under_load_each_frame_is_accounted_for(testpmd, wire):
     wire loses nothing."""
     receiver = start(testpmd, wire)
     sender = start(testpmd, wire, second=True)
-    wait_for(lambda: is_up(receiver) and is_up(sender))
+    wait_until(lambda: is_up(receiver) and is_up(sender))
     receiver.do("set fwd rxonly")
     receiver.do("start")
     sender.do("set fwd txonly")
     sender.do("start")
-    wait_for(lambda: sender.stats(0)["TX-packets"] > 200000)
+    wait_until(lambda: sender.stats(0)["TX-packets"] > 200000)
     sender.do("stop")
     sent = sender.stats(0)["TX-packets"]
-    wait_for(lambda: sum(receiver.xstats(0).get(name, 0) for name in
-                         ("rx_good_packets", "rx_missed_errors")) >= sent)
+    wait_until(lambda: sum(receiver.xstats(0).get(name, 0) for name in
+                           ("rx_good_packets", "rx_missed_errors")) >= sent)
     receiver.do("stop")
     assert sender.quit() == 0
     assert receiver.quit() == 0

@@ -12,6 +12,7 @@ from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
 from harness import endpoint, netns, pcap, transfer
+from harness.waiting import PATIENCE, wait_until
 from mlx4dvlib import testpmd as tp
 
 HEAD = Ether(dst="02:00:00:00:97:02", src="02:00:00:00:97:01")
@@ -21,13 +22,6 @@ INNER = IP(src="10.97.0.1", dst="10.97.0.2") / UDP(sport=7, dport=9)
 def send_frames(space, frames):
     lines = "".join("%s\n" % bytes(frame).hex() for frame in frames)
     space.run("/usr/bin/python3", endpoint.__file__, "frames", "eth0", stdin=lines)
-
-
-def wait_for(what, timeout=20):
-    deadline = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def received(pmd, port=0):
@@ -48,7 +42,7 @@ def test_tags_survive_a_veth(network, testpmd, tmp_path):
                   options=["--wire1=packet:" + outside, "--wire2=pcap:out=%s" % out])
     pmd.do("start")
     send_frames(space, frames)
-    wait_for(lambda: received(pmd) >= len(frames))
+    wait_until(lambda: received(pmd) >= len(frames))
     pmd.do("stop")
     assert pmd.quit() == 0
     assert pcap.read(out) == [bytes(frame) for frame in frames]
@@ -63,13 +57,13 @@ def test_replay_reaches_a_namespace(network, testpmd, tmp_path):
     (tmp_path / "in.pcap").write_bytes(capture_of(frames))
     tcpdump = space.start("tcpdump", "-i", "eth0", "-s", "0", "-w", seen, "-U", "-Z", "root",
                           stderr=subprocess.DEVNULL)
-    wait_for(lambda: seen.exists() and seen.stat().st_size >= 24)
+    wait_until(lambda: seen.exists() and seen.stat().st_size >= 24)
     pmd = testpmd(driver=tp.STOCK, options=["--wire1=pcap:in=%s" % (tmp_path / "in.pcap"),
                                             "--wire2=packet:" + outside])
     pmd.do("start")
-    wait_for(lambda: seen.stat().st_size >= 24 + sum(16 + len(frame) for frame in frames))
+    wait_until(lambda: seen.stat().st_size >= 24 + sum(16 + len(frame) for frame in frames))
     tcpdump.terminate()
-    tcpdump.wait(10)
+    tcpdump.wait(PATIENCE)
     pmd.do("stop")
     assert pmd.quit() == 0
     assert pcap.read(seen) == frames
@@ -93,7 +87,7 @@ def test_replay_waits_for_the_receiver(testpmd, tmp_path):
     time.sleep(1)
     pmd.do("set fwd rxonly")
     pmd.do("start")
-    wait_for(lambda: received(pmd) >= len(frames))
+    wait_until(lambda: received(pmd) >= len(frames))
     pmd.do("stop")
     assert received(pmd) == len(frames)
     assert pmd.quit() == 0
@@ -118,7 +112,7 @@ def test_longer_than_the_port_takes(network, testpmd, make):
     too_long = HEAD / INNER / Raw(bytes(1500 - 28 + 9))
     assert (len(bytes(fits)), len(bytes(too_long))) == (1522, 1523)
     send_frames(space, [too_long, too_long, fits])
-    wait_for(lambda: received(pmd) >= 1)
+    wait_until(lambda: received(pmd) >= 1)
     pmd.do("stop")
     assert received(pmd) == 1
     assert pmd.quit() == 0
@@ -137,9 +131,9 @@ def test_link_follows_the_veth(network, testpmd):
                   options=["--ports=1", "--wire1=packet:" + network.veth(space)])
     assert "Link status: up" in pmd.do("show port info 0")
     space.ip("link", "set", "eth0", "down")
-    wait_for(lambda: "Link status: down" in pmd.do("show port info 0"))
+    wait_until(lambda: "Link status: down" in pmd.do("show port info 0"))
     space.ip("link", "set", "eth0", "up")
-    wait_for(lambda: "Link status: up" in pmd.do("show port info 0"))
+    wait_until(lambda: "Link status: up" in pmd.do("show port info 0"))
     assert pmd.quit() == 0
 
 

@@ -12,6 +12,9 @@ import time
 
 from . import threads
 
+# Seconds: a machine with much else to do is no fault of the program.
+PATIENCE = 120
+
 
 class ConsoleError(AssertionError):
     """The program ended, or did not answer in time; carries its output."""
@@ -73,7 +76,7 @@ class Console:
             why, " ".join(self.command), self.output[-6000:],
             threads.describe(self.process.pid) if self.process.poll() is None else ""))
 
-    def expect(self, pattern, timeout=20, start=0):
+    def expect(self, pattern, timeout=PATIENCE, start=0):
         """Wait for a match of pattern in the output from offset start on."""
         deadline = time.monotonic() + timeout
         alive = True
@@ -95,7 +98,7 @@ class Console:
         except BrokenPipeError:
             self.fail("ended before %r was sent" % line)
 
-    def wait(self, timeout=20):
+    def wait(self, timeout=PATIENCE):
         """Read on until the program ends; its exit status."""
         deadline = time.monotonic() + timeout
         while self._read(max(0, min(1, deadline - time.monotonic()))):

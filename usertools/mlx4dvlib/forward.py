@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from . import build, testpmd
+from .console import PATIENCE
 
 # Adapter counters that mean a frame did not get through.
 ADAPTER_LOSSES = ("tx_oversize", "tx_link_down", "tx_wire_drops", "tx_errors", "rx_no_rule",
@@ -97,9 +98,10 @@ def read_adapter(path):
 
 
 def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), options=(),
-        tick=None, **arguments):
+        tick=None, packets=0, **arguments):
     """Send in_flight packets from each port and let testpmd forward them back and
-    forth; tick(seconds so far) is called about each second."""
+    forth, for so many seconds, and longer where a port would have received less than
+    so many packets then; tick(seconds so far) is called about each second."""
     bursts = max(1, in_flight // 32 // queues)
     with tempfile.TemporaryDirectory(prefix="mlx4dv-") as folder:
         os.chmod(folder, 0o777)
@@ -119,6 +121,9 @@ def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), opti
                 time.sleep(min(1, max(0, begin + seconds - time.monotonic())))
                 if tick:
                     tick(time.monotonic() - begin)
+            while (min(pmd.stats(port)["RX-packets"] for port in (0, 1)) < packets and
+                   time.monotonic() - begin < seconds + PATIENCE):
+                time.sleep(0.1)
             report = pmd.do("stop")
             spent = time.monotonic() - begin
             moved = [testpmd.parse_counters(part)["RX-packets"] for part in

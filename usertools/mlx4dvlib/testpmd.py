@@ -6,7 +6,7 @@ import re
 import time
 
 from . import build
-from .console import Console
+from .console import PATIENCE, Console
 
 PROMPT = "testpmd> "
 
@@ -86,13 +86,20 @@ def parse_counters(text):
     return {name: int(value) for name, value in re.findall(r"([RT]X-[a-z]+):\s*(\d+)", text)}
 
 
+def on_their_way(stats):
+    """Have more packets left the ports than arrived at them, or were missed there?"""
+    sent, *arrived = (sum(port[name] for port in stats)
+                      for name in ("TX-packets", "RX-packets", "RX-missed"))
+    return sent > sum(arrived)
+
+
 class Testpmd(Console):
     """An interactive testpmd. Use as a context manager; see command() for the
     arguments, or give the whole line."""
 
     __test__ = False  # not a test class, whatever its name
 
-    def __init__(self, start_timeout=60, popen=None, line=None, **arguments):
+    def __init__(self, start_timeout=PATIENCE, popen=None, line=None, **arguments):
         super().__init__(line or command(**arguments), **(popen or {}))
         self._seen = 0
         try:
@@ -108,13 +115,13 @@ class Testpmd(Console):
         self._seen = match.end()
         return answer
 
-    def do(self, line, timeout=20):
+    def do(self, line, timeout=PATIENCE):
         """Send one command; what it printed."""
         self.send(line)
         answer = self._prompt(timeout)
         return answer.split("\n", 1)[-1]
 
-    def go_on(self, timeout=20):
+    def go_on(self, timeout=PATIENCE):
         """After output with broken prompts in it: ask until an answer is whole."""
         self._seen = len(self.output)
         self.send("")
@@ -134,18 +141,19 @@ class Testpmd(Console):
 
     def drain(self):
         """After "stop": take in what is still on its way, so that the counters
-        of the two ends must agree."""
+        of the two ends must agree. What has left and not arrived gets longer: on a
+        busy machine the adapter may wait for a CPU."""
         self.do("set fwd rxonly")
         self.do("start")
         before, same = None, 0
-        while same < 5:
+        while same < 5 or same < 60 and on_their_way(before):
             now = [self.stats(port) for port in range(self.ports)]
             same = same + 1 if now == before else 0
             before = now
             time.sleep(0.05)
         self.do("stop")
 
-    def quit(self, timeout=60):
+    def quit(self, timeout=PATIENCE):
         """Leave in order; the exit status of the whole run."""
         self.send("quit")
         return self.wait(timeout)

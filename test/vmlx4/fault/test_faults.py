@@ -145,6 +145,6 @@ def test_command_of_a_program_that_knows_nothing(vmlx4):
 
 def test_with_the_engines_thread(vmlx4):
     """Late completions and a link that goes, in the host's time."""
-    done = vmlx4("ibv_asyncwatch", options=["--faults=device fatal at=300ms"], timeout=20,
+    done = vmlx4("ibv_asyncwatch", options=["--faults=device fatal at=300ms"],
                  prefix=["timeout", "3"])
     assert "local catastrophic error" in done.stdout or "fatal" in done.stdout.lower(), str(done)

@@ -14,7 +14,7 @@ poll_carrier(struct vmlx4_wire *wire, bool carrier)
 {
 	unsigned int i;
 
-	for (i = 0; i < 400 && PORT->carrier != carrier; i++, usleep(5000))
+	for (i = 0; i < 4000 && PORT->carrier != carrier; i++, usleep(5000))
 		wire->ops->poll(wire, 16);
 	assert_int_equal(PORT->carrier, carrier);
 }
@@ -128,7 +128,7 @@ packet_waits_for_room(void **state)
 		;
 	assert_in_range(sent, 0, 99);
 	command("tc qdisc del dev near root");
-	for (sent = 0; sent < 400 && PORT->tx_hold != 0; sent++, usleep(5000))
+	for (sent = 0; sent < 4000 && PORT->tx_hold != 0; sent++, usleep(5000))
 		wire->ops->poll(wire, 16);
 	assert_int_equal(PORT->tx_hold, 0);
 	assert_int_equal(wire->events, 0);

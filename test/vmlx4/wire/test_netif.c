@@ -154,12 +154,12 @@ packet_carrier_follows_the_interface(void **state)
 	assert_non_null(wire);
 	assert_true(PORT->carrier);
 	command("ip link set far down");
-	for (i = 0; i < 50 && PORT->carrier; i++, usleep(10000))
+	for (i = 0; i < 2000 && PORT->carrier; i++, usleep(10000))
 		wire->ops->poll(wire, 16);
 	assert_false(PORT->carrier);
 	assert_int_equal(mock_updates, 1);
 	command("ip link set far up");
-	for (i = 0; i < 50 && !PORT->carrier; i++, usleep(10000))
+	for (i = 0; i < 2000 && !PORT->carrier; i++, usleep(10000))
 		wire->ops->poll(wire, 16);
 	assert_true(PORT->carrier);
 	assert_int_equal(mock_updates, 2);
@@ -266,7 +266,7 @@ tap_carrier_when_moved_away_and_when_deleted(void **state)
 	assert_int_equal(write(to[1], "", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	for (looks = 0; looks < 200 && PORT->carrier; looks++) {
+	for (looks = 0; looks < 2000 && PORT->carrier; looks++) {
 		wire->ops->poll(wire, 16);
 		usleep(10000);
 	}

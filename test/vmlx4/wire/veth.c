@@ -71,7 +71,7 @@ poll_until(struct vmlx4_wire *wire, unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < 200 && mock_count < count; i++) {
+	for (i = 0; i < 20000 && mock_count < count; i++) {
 		wire->ops->poll(wire, 16);
 		usleep(1000);
 	}
