@@ -85,9 +85,8 @@ parse_option(int option, struct options *options)
 	case 'h':
 		fputs(usage, stdout);
 		return 1;
-	default:
-		return -1; /* getopt has told it */
 	}
+	return -1;
 }
 
 int
@@ -104,13 +103,18 @@ options_parse(int argc, char **argv, bool primary, struct options *options)
 
 	*options = (struct options){ .run = primary ? (1u << STAGES) - 1 : 0, .period = 1,
 		.descriptors = 1024, .idle_us = 50 };
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+		if (option == ':' || option == '?') {
+			complain("'%s' %s; see -- --help", argv[optind - 1],
+				option == ':' ? "lacks its value" : "is no option");
+			return -1;
+		}
 		ret = parse_option(option, options);
 		if (ret != 0)
 			return ret;
 	}
 	if (optind < argc)
-		complain("'%s': an argument too many; see --help", argv[optind]);
+		complain("'%s': an argument too many; see -- --help", argv[optind]);
 	else if (primary && options->config == NULL)
 		complain("--config FILE is missing; example.conf shows what is in it");
 	else if (!primary && options->config != NULL)

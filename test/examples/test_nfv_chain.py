@@ -235,6 +235,24 @@ def test_every_frame_is_accounted_for(tmp_path, lcores):
     assert [port["missed"] for port in report.ports] == [0, 0]
 
 
+def test_what_the_readme_shows(tmp_path):
+    """Its packets, its configuration, its counters."""
+    readme = (EXAMPLE / "README.md").read_text()
+    make, = re.findall(r"^    python3 (-c \"from scapy.all import \*; wrpcap\('hosts\.pcap'.*?\")$",
+                       readme, re.M | re.S)
+    subprocess.run("/usr/bin/python3 " + make, shell=True, cwd=tmp_path, check=True, timeout=60)
+    counters = readme[readme.index("## Counters"):readme.index("`in` is what")]
+    shown = Report("\n".join(line.strip() for line in counters.splitlines()))
+    with Chain(tmp_path, config=(EXAMPLE / "example.conf").read_text(),
+               options=["--wire1=pcap:in=hosts.pcap", "--wire2=pcap:out=world.pcap"]) as chain:
+        chain.took(58)
+        report = chain.stop()
+    assert (report.stages, report.drops) == (shown.stages, shown.drops)
+    assert (report.ports, report.translations) == (shown.ports, shown.translations)
+    sources = {Ether(frame)[IP].src for frame in pcap.read(tmp_path / "world.pcap")}
+    assert sources == {"192.0.2.1"}
+
+
 def test_ports_without_offloads(tmp_path):
     """Any ethdev will do: here captures, and all checksums in software."""
     good, first, second, causes = mixture(PCAP_MACS)
@@ -420,7 +438,9 @@ def refused(folder, complaint, status=1, config=CONFIG, arguments=(), ports=None
     (["--period", "x"], "--period 'x': give seconds, 0 to 86400"),
     (["--descriptors", "63"], "--descriptors '63': give a number, 64 to 32768"),
     (["--idle-us", "-1"], "--idle-us '-1': give a number, 0 to 100000"),
-    (["more"], "'more': an argument too many"),
+    (["more"], "'more': an argument too many; see -- --help"),
+    (["--run"], "'--run' lacks its value; see -- --help"),
+    (["--tx", "2"], "'--tx' is no option; see -- --help"),
 ])
 def test_wrong_options(tmp_path, arguments, complaint):
     refused(tmp_path, complaint, status=2, arguments=arguments)
