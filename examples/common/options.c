@@ -138,8 +138,7 @@ parse_options(struct options *options, int argc, char **argv)
 	struct argp_option known[NUMBERS + 2] = {
 		{ .key = 'd', .arg = "NAME", .doc = "the verbs device, the first one if not told" },
 	};
-	struct argp argp = { .options = known, .parser = take, .args_doc = options->modes[0] != NULL ? modes : NULL,
-		.doc = options->about };
+	struct argp argp = { .options = known, .parser = take, .doc = options->about };
 	const struct option_number *number;
 	size_t i, n = 1;
 
@@ -153,6 +152,8 @@ parse_options(struct options *options, int argc, char **argv)
 			.arg = numbers[i].value, .doc = help[i] };
 	}
 	list_modes(options, "\n", modes);
+	if (options->modes[0] != NULL)
+		argp.args_doc = modes;
 	argp_err_exit_status = 2;
 	if (strrchr(argv[0], '/') != NULL)
 		argv[0] = strrchr(argv[0], '/') + 1; /* complaints begin with it */
