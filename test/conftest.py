@@ -20,9 +20,8 @@ FINDINGS = pytest.StashKey()
 
 
 def pytest_configure(config):
-    if not build.launcher().exists():
-        raise pytest.UsageError("%s is not built; run 'make build', or name another build "
-                                "with BUILD_DIR" % build.launcher())
+    if build.missing():
+        raise pytest.UsageError(build.missing())
     config.stash[cmocka.PROGRAMS] = cmocka.programs()
     config.stash[FINDINGS] = []
 

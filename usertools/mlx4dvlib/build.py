@@ -22,6 +22,14 @@ def driver():
     return build_dir() / "drivers" / "net" / "mlx4dv" / "librte_net_mlx4dv.so"
 
 
+def missing():
+    """What to tell who has not built yet; None for who has."""
+    if launcher().exists():
+        return None
+    return ("%s is not built; run 'make build', or name another build with BUILD_DIR" %
+            launcher())
+
+
 def sanitized():
     """Was this build made with -Db_sanitize?"""
     options = build_dir() / "meson-info" / "intro-buildoptions.json"

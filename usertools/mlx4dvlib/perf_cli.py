@@ -6,7 +6,7 @@ import os
 import pathlib
 import sys
 
-from . import (machine, perf, perf_compare, perf_gate, perf_guide, perf_plot, perf_sweep,
+from . import (build, machine, perf, perf_compare, perf_gate, perf_guide, perf_plot, perf_sweep,
                perf_testpmd, perf_verbs)
 from .console import ConsoleError
 from .perf import PerfError
@@ -343,6 +343,8 @@ def main():
         parser.error("EAL arguments are for 'run' only")
     arguments.eal = eal
     try:
+        if arguments.function is not guide and build.missing():
+            raise PerfError(build.missing())
         return arguments.function(arguments)
     except (PerfError, ConsoleError) as error:
         print("mlx4dv-perf: %s" % error, file=sys.stderr)
