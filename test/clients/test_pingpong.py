@@ -52,8 +52,8 @@ class Pair:
     def run(self, *program):
         """[(output, counters of the port)] of server and client."""
         with self.start("server", program) as server:
-            wait_until(lambda: server.process.poll() is not None or
-                       listens(server.process.pid, self.port), server.output)
+            wait_until(lambda: server.process.poll() is not None
+                       or listens(server.process.pid, self.port), server.output)
             with self.start("client", program, "localhost") as client:
                 consoles = [client, server]
                 status = [console.wait() for console in consoles]

@@ -121,8 +121,8 @@ def run(driver=testpmd.OURS, seconds=5, queues=1, in_flight=512, prefix=(), opti
                 time.sleep(min(1, max(0, begin + seconds - time.monotonic())))
                 if tick:
                     tick(time.monotonic() - begin)
-            while (min(pmd.stats(port)["RX-packets"] for port in (0, 1)) < packets and
-                   time.monotonic() - begin < seconds + PATIENCE):
+            while (min(pmd.stats(port)["RX-packets"] for port in (0, 1)) < packets
+                   and time.monotonic() - begin < seconds + PATIENCE):
                 time.sleep(0.1)
             report = pmd.do("stop")
             spent = time.monotonic() - begin
