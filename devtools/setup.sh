@@ -13,7 +13,7 @@ packages()
 {
 	case $1 in
 	build)
-		echo gcc libc6-dev pkg-config meson ninja-build \
+		echo gcc g++ libc6-dev pkg-config meson ninja-build \
 			libdpdk-dev libibverbs-dev libpcap-dev libcmocka-dev
 		;;
 	run)
