@@ -5,7 +5,6 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +19,8 @@
  */
 
 #define EVENT_ROOM (4 << 20) /* asked for; the kernel may grant less */
+/* More than ever wait: the kernel takes twice the room for itself, 768 bytes for each. */
+#define EVENTS_MOST (2 * EVENT_ROOM / 512)
 #define LOST_LINES 10
 
 int
@@ -71,34 +72,28 @@ event_send(int fd, const void *event, size_t size, const char *what)
 
 /*
  * Take every unread event out and put those back that are to stay. A reader in
- * another thread may see "nothing yet" in between, never a wrong event.
+ * another thread may see "nothing yet" in between, never a wrong event. Without
+ * memory of its own: one that is taken out and lost, or stays and is counted as
+ * read, leaves the program waiting for ever when it destroys the object.
  */
 static unsigned int
 events_drop(int read_fd, int write_fd, bool (*drop)(const void *event, const void *arg),
 	const void *arg, size_t size)
 {
-	struct ib_uverbs_async_event_desc *kept = NULL, event;
+	static struct ib_uverbs_async_event_desc kept[EVENTS_MOST]; /* the adapter is locked */
+	struct ib_uverbs_async_event_desc event;
 	unsigned int dropped = 0;
-	size_t count = 0, room = 0, i;
+	size_t count = 0, i;
 
-	while (recv(read_fd, &event, size, MSG_DONTWAIT) == (ssize_t)size) {
-		if (drop(&event, arg)) {
+	while (count < EVENTS_MOST &&
+	       recv(read_fd, &event, size, MSG_DONTWAIT) == (ssize_t)size) {
+		if (drop(&event, arg))
 			dropped++;
-			continue;
-		}
-		if (count == room) {
-			void *more = realloc(kept, (2 * room + 16) * sizeof(kept[0]));
-
-			if (more == NULL)
-				break;
-			kept = more;
-			room = 2 * room + 16;
-		}
-		kept[count++] = event;
+		else
+			kept[count++] = event;
 	}
 	for (i = 0; i < count; i++)
 		event_send(write_fd, &kept[i], size, "earlier");
-	free(kept);
 	return dropped;
 }
 
