@@ -38,10 +38,12 @@ open_device(const char *name, unsigned long port)
 	if (*device == NULL)
 		errx(2, "-d %s: no such device; ibv_devices lists them", name);
 	ctx = must(ibv_open_device(*device), "ibv_open_device");
-	ibv_free_device_list(list);
 	must0(ibv_query_device(ctx, &attr), "ibv_query_device");
-	if (port > attr.phys_port_cnt)
-		errx(2, "port %lu: %s has one port", port, ibv_get_device_name(ctx->device));
+	if (port > attr.phys_port_cnt) {
+		must0(ibv_close_device(ctx), "ibv_close_device");
+		errx(2, "port %lu: %s has one port", port, ibv_get_device_name(*device));
+	}
+	ibv_free_device_list(list);
 	return ctx;
 }
 

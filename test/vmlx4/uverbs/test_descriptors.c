@@ -26,7 +26,7 @@ contexts(void)
 static int
 alloc_pd(int fd)
 {
-	struct ib_uverbs_alloc_pd_resp reply[2]; /* the second is mlx4's */
+	struct ib_uverbs_alloc_pd_resp reply[3]; /* the others are mlx4's */
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_alloc_pd body;

@@ -109,6 +109,7 @@ test_the_last_handle_keeps_it(void **state)
 	struct ibv_qp *opened = open_receiver(device->ctx, joined, qp->qp_num);
 	struct ibv_qp *twice = open_receiver(device->ctx, joined, qp->qp_num);
 	struct ibv_qp_init_attr init;
+	uint32_t number = qp->qp_num;
 	struct ibv_qp_attr attr;
 
 	assert_int_equal(transport_to_init(qp, 2), 0);
@@ -123,7 +124,7 @@ test_the_last_handle_keeps_it(void **state)
 	assert_int_equal(ibv_query_qp(opened, &attr, IBV_QP_STATE, &init), 0);
 	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
 	assert_int_equal(ibv_destroy_qp(opened), 0);
-	assert_null(open_receiver(device->ctx, joined, opened->qp_num));
+	assert_null(open_receiver(device->ctx, joined, number));
 	assert_int_equal(ibv_close_xrcd(joined), 0);
 	close(fd);
 }
