@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "dvq_barrier.h"
 #include "dvq_check.h"
@@ -265,9 +266,13 @@ dvq_cqe_checksum(const struct dvq_cqe *cqe)
 static inline uint64_t
 dvq_cqe_timestamp(const struct dvq_cqe *cqe)
 {
-	return (uint64_t)be16toh(cqe->sl_vid) << 32 |
-		(uint64_t)be16toh(cqe->smac_hi) << 16 |
-		(uint64_t)cqe->ts_15_8 << 8 | cqe->ts_7_0;
+	uint32_t high;
+	uint16_t low;
+
+	/* Fields side by side, in two loads. */
+	memcpy(&high, (const uint8_t *)cqe + offsetof(struct dvq_cqe, sl_vid), sizeof(high));
+	memcpy(&low, (const uint8_t *)cqe + offsetof(struct dvq_cqe, ts_15_8), sizeof(low));
+	return (uint64_t)be32toh(high) << 16 | be16toh(low);
 }
 
 /** DVQ_SYNDROME_* of an error CQE. */

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <rte_mbuf_dyn.h>
+
 #include "mlx4dv_rx.h"
 #include "mlx4dv_rx_ways.h"
 
@@ -31,7 +33,7 @@
 #define FIRST_WQN 0x40u
 
 struct conf {
-	uint64_t rss, csum;
+	uint64_t rss, csum, stamp;
 	bool tunnels, strip, qinq, filter, far, hungry;
 	uint8_t cqe_shift, crc_len, sges_n;
 	uint16_t rings;
@@ -47,6 +49,7 @@ static struct {
 	unsigned int in_stack;
 	uint32_t posted[RINGS_MAX];       /* completions written, by ring */
 	uint32_t written;
+	uint64_t clock;
 	uint32_t cq_record, rq_record[RINGS_MAX];
 	uint64_t ids[64];                 /* of the VLAN filter */
 	char *text;                       /* what came of it */
@@ -176,6 +179,10 @@ make_queue(void)
 	q->vlan_strip = t.conf.strip;
 	q->qinq_strip = t.conf.qinq;
 	q->vlan_ids = t.conf.filter ? t.ids : NULL;
+	q->timestamp_flag = t.conf.stamp;
+	q->timestamp_offset = offsetof(struct rte_mbuf, dynfield1);
+	/* Soon beyond the bits that a CQE has of it. */
+	q->timestamp = t.clock = (UINT64_C(5) << 48) - 1000000;
 	q->crc_len = t.conf.crc_len;
 	q->sges_n = t.conf.sges_n;
 	q->room = ROOM - RTE_PKTMBUF_HEADROOM;
@@ -200,7 +207,7 @@ make_queue(void)
 
 /* A frame that begins as @cqe says, or not quite, in the buffers of the next WQE. */
 static void
-write_frame(uint16_t ring, uint32_t tags, uint32_t length)
+write_frame(uint16_t ring, uint32_t tags)
 {
 	static const uint16_t types[] = { 0x8100, 0x88a8, 0x0800, 0x8100 };
 	const uint32_t slot = t.posted[ring] % RING, segs = 1u << t.conf.sges_n;
@@ -225,8 +232,8 @@ write_frame(uint16_t ring, uint32_t tags, uint32_t length)
 
 		assert_int_equal(be64toh(seg->addr), (uintptr_t)m->buf_addr + front);
 		assert_int_equal(seg->lkey, LKEY);
-		memcpy((void *)(uintptr_t)be64toh(seg->addr), frame,
-			RTE_MIN(sizeof(frame), (size_t)length));
+		/* Of a short one more than it has: what a buffer held before decides nothing. */
+		memcpy((void *)(uintptr_t)be64toh(seg->addr), frame, sizeof(frame));
 	}
 }
 
@@ -249,6 +256,20 @@ random_length(void)
 	}
 }
 
+/* A little later than the one before, seldom a little earlier. */
+static void
+write_time(struct dvq_cqe *cqe)
+{
+	uint64_t now = t.clock += below(10000);
+
+	if (below(8) == 0)
+		now -= below(30000);
+	cqe->sl_vid = htobe16((uint16_t)(now >> 32));
+	cqe->smac_hi = htobe16((uint16_t)(now >> 16));
+	cqe->ts_15_8 = (uint8_t)(now >> 8);
+	cqe->ts_7_0 = (uint8_t)now;
+}
+
 static void
 write_cqe(void)
 {
@@ -259,7 +280,7 @@ write_cqe(void)
 	uint32_t tags = below(3) == 0 ? 1 + below(2) : 0, bits = 0, status, length;
 
 	length = random_length();
-	write_frame(ring, tags, length);
+	write_frame(ring, tags);
 	if (tags != 0 && below(8) != 0)
 		bits = below(4) == 0 ? DVQ_CQE_SVLAN : DVQ_CQE_CVLAN;
 	if (below(6) == 0)
@@ -270,6 +291,8 @@ write_cqe(void)
 	cqe->rss_hash = below(4) == 0 ? 0 : below(UINT32_MAX);
 	cqe->status = htobe32(status);
 	cqe->byte_cnt = htobe32(length);
+	cqe->checksum = below(4) == 0 ? UINT16_MAX : (uint16_t)below(UINT16_MAX);
+	write_time(cqe);
 	if (error) {
 		((struct dvq_err_cqe *)cqe)->syndrome = DVQ_SYNDROME_LOCAL_LENGTH;
 		cqe->byte_cnt = below(2) == 0 ? htobe32(60) : 0;
@@ -297,7 +320,13 @@ digest(const struct rte_mbuf *m)
 static void
 take(struct rte_mbuf *m)
 {
-	say("len %u flags %lx type %x hash %x tci %x/%x\n", m->pkt_len,
+	uint64_t stamp = 0;
+
+	if (t.conf.stamp != 0)
+		stamp = *RTE_MBUF_DYNFIELD(m, t.q.timestamp_offset, rte_mbuf_timestamp_t *);
+	/* Not left from the time before. */
+	memset(m->dynfield1, 0xee, sizeof(m->dynfield1));
+	say("at %lx len %u flags %lx type %x hash %x tci %x/%x\n", (unsigned long)stamp, m->pkt_len,
 		(unsigned long)m->ol_flags, m->packet_type,
 		(m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 ? m->hash.rss : 0,
 		(m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0 ? m->vlan_tci : 0,
@@ -402,8 +431,10 @@ runs_here(const struct mdv_rx_ways *ways)
 static mdv_rx_receive_t *
 of_level(const struct mdv_rx_ways *ways, const struct conf *conf)
 {
-	if (conf->strip || conf->qinq || conf->filter)
+	if (conf->stamp != 0 || conf->filter)
 		return ways->full;
+	if (conf->strip || conf->qinq)
+		return ways->tags;
 	return (conf->rss | conf->csum) != 0 ? ways->offloads : ways->plain;
 }
 
@@ -438,6 +469,7 @@ compare(struct conf conf)
 }
 
 #define HASH RTE_MBUF_F_RX_RSS_HASH
+#define STAMP RTE_BIT64(23)
 #define SUMS (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 
 #define CASE(name, ...) \
@@ -469,6 +501,15 @@ CASE(tags_of_two_regions, .rss = HASH, .strip = true, .far = true)
 CASE(two_tags, .strip = true, .qinq = true)
 CASE(outer_tags_alone, .qinq = true)
 CASE(filtered_tags, .strip = true, .filter = true)
+CASE(filtered_tags_of_three_rings, .csum = SUMS, .filter = true, .rings = 3)
+CASE(filtered_tags_of_two_regions, .strip = true, .filter = true, .far = true)
+CASE(filtered_tags_of_an_empty_pool, .filter = true, .hungry = true)
+CASE(stamps, .rss = HASH, .csum = SUMS, .stamp = STAMP)
+CASE(stamps_of_small_cqes, .stamp = STAMP, .cqe_shift = 5)
+CASE(stamps_of_three_rings, .csum = SUMS, .stamp = STAMP, .rings = 3)
+CASE(stamps_and_tags, .rss = HASH, .csum = SUMS, .stamp = STAMP, .strip = true, .qinq = true)
+CASE(stamps_with_a_flag_far_up, .csum = SUMS, .strip = true, .stamp = RTE_BIT64(37))
+CASE(stamps_and_a_filter, .csum = SUMS, .stamp = STAMP, .strip = true, .filter = true)
 
 /* One code for all processors, with a way apart for what is usual: a pool of one region. */
 static void
@@ -511,6 +552,15 @@ main(void)
 		cmocka_unit_test(test_two_tags),
 		cmocka_unit_test(test_outer_tags_alone),
 		cmocka_unit_test(test_filtered_tags),
+		cmocka_unit_test(test_filtered_tags_of_three_rings),
+		cmocka_unit_test(test_filtered_tags_of_two_regions),
+		cmocka_unit_test(test_filtered_tags_of_an_empty_pool),
+		cmocka_unit_test(test_stamps),
+		cmocka_unit_test(test_stamps_of_small_cqes),
+		cmocka_unit_test(test_stamps_of_three_rings),
+		cmocka_unit_test(test_stamps_and_tags),
+		cmocka_unit_test(test_stamps_with_a_flag_far_up),
+		cmocka_unit_test(test_stamps_and_a_filter),
 		cmocka_unit_test(test_scattered),
 	};
 

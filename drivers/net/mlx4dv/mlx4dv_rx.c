@@ -50,9 +50,10 @@ mdv_rx_select(struct mdv_rxq *rxq)
 		way = MDV_RX_SPLIT;
 	else if (rxq->sges_n != 0)
 		way = MDV_RX_SCATTERED;
-	else if (rxq->vlan_strip || rxq->qinq_strip || rxq->timestamp_flag != 0 ||
-		 rxq->vlan_ids != NULL)
+	else if (rxq->timestamp_flag != 0 || rxq->vlan_ids != NULL)
 		way = MDV_RX_FULL;
+	else if (rxq->vlan_strip || rxq->qinq_strip)
+		way = MDV_RX_TAGS;
 	else if ((rxq->csum_flags | rxq->rss_flag) != 0)
 		way = MDV_RX_OFFLOADS;
 	MDV_STORE_RELEASE(&rxq->way, way);
@@ -88,6 +89,7 @@ mdv_rx_choose(void)
 	chosen = widest();
 	ways[MDV_RX_PLAIN] = chosen->plain;
 	ways[MDV_RX_OFFLOADS] = chosen->offloads;
+	ways[MDV_RX_TAGS] = chosen->tags;
 	ways[MDV_RX_FULL] = chosen->full;
 	return rx_burst;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
@@ -22,7 +23,8 @@
 enum rx_level {
 	RX_PLAIN,    /* length and packet type */
 	RX_OFFLOADS, /* and hash and checksums */
-	RX_FULL,     /* and VLAN tags and timestamps */
+	RX_TAGS,     /* and VLAN tags */
+	RX_FULL,     /* and timestamps, and which tags may pass */
 };
 
 static_assert(sizeof(struct dvq_data_seg) == 1 << RX_WQE_SHIFT, "a WQE of one segment");
@@ -31,8 +33,8 @@ static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, r
 
 /* ---- mlx4dv_rx_flags.c: what most packets do not need ---- */
 
-/* Flags of a packet whose headers are not all verified. */
-uint64_t mdv_rx_csum_partly(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe,
+/* Flags of a TCP or UDP packet that the adapter does not say is right, but its IP header is. */
+uint64_t mdv_rx_csum_failed(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe,
 	const struct rte_mbuf *m, uint32_t status);
 /* VLAN tag and timestamp of a packet as far as wanted; returns their flags. */
 uint64_t mdv_rx_extras(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m);
@@ -54,6 +56,34 @@ rx_is_tagged(const struct dvq_cqe *cqe)
 	return (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0;
 }
 
+/* With a VLAN filter: has the tag of a frame, which begins at @data, leave to pass? */
+static inline bool
+rx_may_pass(const struct mdv_rxq *rxq, const uint8_t *data)
+{
+	const uint32_t at = 2 * RTE_ETHER_ADDR_LEN + 2;
+	uint32_t vid = (uint32_t)(data[at] << 8 | data[at + 1]) & 0xfff;
+
+	return (rxq->vlan_ids[vid / 64] & RTE_BIT64(vid % 64)) != 0;
+}
+
+#define RX_CLOCK_PERIOD (UINT64_C(1) << 48)
+
+/*
+ * When a packet came, in 64 bits: its CQE has 48 of the clock, and completions are never
+ * half a period apart.
+ */
+static inline uint64_t
+rx_timestamp(uint64_t *latest, const struct dvq_cqe *cqe)
+{
+	uint64_t ahead = (dvq_cqe_timestamp(cqe) - *latest) & (RX_CLOCK_PERIOD - 1);
+
+	/* Seldom a little behind: completions of two rings. */
+	if (unlikely(ahead >= RX_CLOCK_PERIOD / 2))
+		return *latest - (RX_CLOCK_PERIOD - ahead);
+	*latest += ahead;
+	return *latest;
+}
+
 static inline uint32_t
 rx_ptype(bool tunnels, const struct dvq_cqe *cqe, uint32_t status)
 {
@@ -67,6 +97,27 @@ rx_ptype(bool tunnels, const struct dvq_cqe *cqe, uint32_t status)
 			i |= 0x80 | ((bits & DVQ_CQE_TUNNEL_IPV4) != 0 ? 0x40 : 0);
 	}
 	return mdv_ptype_table[i];
+}
+
+/*
+ * Flags of a packet whose headers are not all verified: IPv6, or nothing that the adapter
+ * checks. Only a layer 4 that failed needs a closer look.
+ */
+static inline uint64_t
+rx_csum_partly(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const struct rte_mbuf *m,
+	       uint32_t status)
+{
+	const uint32_t l4 = DVQ_CQE_ST_TCP | DVQ_CQE_ST_UDP;
+	uint64_t flags = 0;
+
+	if ((status & DVQ_CQE_ST_L4OK) != 0)
+		flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	else if ((status & DVQ_CQE_ST_IPOK) != 0 && (status & l4) != 0)
+		return mdv_rx_csum_failed(rxq, cqe, m, status);
+	if ((status & DVQ_CQE_ST_IPV4) != 0)
+		flags |= (status & DVQ_CQE_ST_IPOK) != 0 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD :
+			RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	return flags;
 }
 
 /* Set data_off, refcnt, nb_segs and port at once. */
@@ -98,9 +149,9 @@ rx_fill_mbuf(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m,
 		if (likely((status & good) == good))
 			flags |= rxq->csum_flags;
 		else if (rxq->csum_flags != 0)
-			flags |= mdv_rx_csum_partly(rxq, cqe, m, status);
+			flags |= rx_csum_partly(rxq, cqe, m, status);
 	}
-	if (level == RX_FULL)
+	if (level >= RX_TAGS)
 		flags |= mdv_rx_extras(rxq, cqe, m);
 	m->ol_flags = flags;
 }

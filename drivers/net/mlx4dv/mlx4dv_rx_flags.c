@@ -57,26 +57,20 @@ rx_udp_without_cksum(const struct rte_mbuf *m, uint32_t status)
 }
 
 /*
- * Flags of a packet whose headers are not all verified. BAD only where the CQE
- * proves it; what the adapter may not have looked at (fragments, options,
- * extension headers, tunnels, other protocols) stays UNKNOWN.
+ * BAD only where the CQE proves it; what the adapter may not have looked at (fragments,
+ * options, extension headers, tunnels) stays UNKNOWN.
  */
 uint64_t
-mdv_rx_csum_partly(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const struct rte_mbuf *m,
+mdv_rx_csum_failed(const struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const struct rte_mbuf *m,
 	       uint32_t status)
 {
 	const uint32_t untested = DVQ_CQE_ST_IPV4F | DVQ_CQE_ST_IPV4OPT | 0xff00u;
-	const uint32_t l4 = DVQ_CQE_ST_TCP | DVQ_CQE_ST_UDP;
-	bool ip_ok = (status & DVQ_CQE_ST_IPOK) != 0;
-	uint64_t flags = 0;
+	uint64_t flags = (status & DVQ_CQE_ST_IPV4) != 0 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : 0;
 
-	if ((status & DVQ_CQE_ST_IPV4) != 0)
-		flags |= ip_ok ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : RTE_MBUF_F_RX_IP_CKSUM_BAD;
 	/* Either sign of success will do: sources differ on which is set for IPv6. */
-	if ((status & DVQ_CQE_ST_L4OK) != 0 ||
-	    ((status & l4) != 0 && ip_ok && dvq_cqe_checksum(cqe) == UINT16_MAX))
+	if (dvq_cqe_checksum(cqe) == UINT16_MAX)
 		return flags | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-	if ((status & l4) == 0 || !ip_ok || (status & untested) != 0)
+	if ((status & untested) != 0)
 		return flags;
 	if (rxq->csum_l2tun && (dvq_cqe_vlan_bits(cqe) & DVQ_CQE_TUNNEL) != 0)
 		return flags;
@@ -110,13 +104,7 @@ strip(struct rte_mbuf *m, uint8_t *data, uint16_t n)
 bool
 mdv_rx_filtered(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, const uint8_t *data)
 {
-	uint16_t vid;
-
-	if (rxq->vlan_ids == NULL ||
-	    (dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) == 0)
-		return false;
-	vid = tag_type(data, 2 * RTE_ETHER_ADDR_LEN + 2) & 0xfff;
-	if ((rxq->vlan_ids[vid / 64] & RTE_BIT64(vid % 64)) != 0)
+	if (rxq->vlan_ids == NULL || !rx_is_tagged(cqe) || rx_may_pass(rxq, data))
 		return false;
 	rxq->stats.filtered++;
 	return true;
@@ -156,23 +144,6 @@ rx_vlan(const struct mdv_rxq *rxq, struct rte_mbuf *m)
 	return RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 }
 
-/* ---- timestamps ---- */
-
-#define TIMESTAMP_PERIOD (UINT64_C(1) << 48)
-
-/* The CQE has 48 bits of the clock; completions are never half a period apart. */
-static uint64_t
-rx_timestamp(struct mdv_rxq *rxq, const struct dvq_cqe *cqe)
-{
-	uint64_t ahead = (dvq_cqe_timestamp(cqe) - rxq->timestamp) & (TIMESTAMP_PERIOD - 1);
-
-	/* Seldom a little behind: completions of two rings. */
-	if (ahead >= TIMESTAMP_PERIOD / 2)
-		return rxq->timestamp - (TIMESTAMP_PERIOD - ahead);
-	rxq->timestamp += ahead;
-	return rxq->timestamp;
-}
-
 uint64_t
 mdv_rx_extras(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m)
 {
@@ -180,8 +151,8 @@ mdv_rx_extras(struct mdv_rxq *rxq, const struct dvq_cqe *cqe, struct rte_mbuf *m
 
 	if (flags != 0)
 		*RTE_MBUF_DYNFIELD(m, rxq->timestamp_offset, rte_mbuf_timestamp_t *) =
-			rx_timestamp(rxq, cqe);
-	if ((dvq_cqe_vlan_bits(cqe) & (DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0)
+			rx_timestamp(&rxq->timestamp, cqe);
+	if (rx_is_tagged(cqe))
 		flags |= rx_vlan(rxq, m);
 	return flags;
 }

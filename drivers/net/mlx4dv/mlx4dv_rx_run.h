@@ -87,21 +87,36 @@ rx_run(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rt
 #define RX_CALL(function, level, ...) \
 	((level) == RX_PLAIN ? function ## _plain(__VA_ARGS__) : \
 	 (level) == RX_OFFLOADS ? function ## _offloads(__VA_ARGS__) : \
+	 (level) == RX_TAGS ? function ## _tags(__VA_ARGS__) : \
 	 function ## _full(__VA_ARGS__))
 
 RX_APART(rx_run, plain, RX_PLAIN)
 RX_APART(rx_run, offloads, RX_OFFLOADS)
+RX_APART(rx_run, tags, RX_TAGS)
 RX_APART(rx_run, full, RX_FULL)
 #ifdef RX_GROUP
 RX_APART(rx_groups, plain, RX_PLAIN)
 RX_APART(rx_groups, offloads, RX_OFFLOADS)
+RX_APART(rx_groups, tags, RX_TAGS)
 RX_APART(rx_groups, full, RX_FULL)
 RX_APART(rx_rings_groups, plain, RX_PLAIN)
 RX_APART(rx_rings_groups, offloads, RX_OFFLOADS)
+RX_APART(rx_rings_groups, tags, RX_TAGS)
 RX_APART(rx_rings_groups, full, RX_FULL)
 #endif
 
-/* The same, by the group where that can be. */
+/* One by one; returns the packets they gave. */
+static __rte_always_inline uint32_t
+rx_singly(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rx_fresh *fresh,
+	  uint32_t n, const enum rx_level level)
+{
+	uint32_t done = RX_CALL(rx_run, level, rxq, at, pkts, fresh->end, n);
+
+	fresh->end -= done;
+	return done;
+}
+
+/* By the group where that can be: one that is not ordinary has only its group done singly. */
 static __rte_always_inline uint32_t
 rx_side_by_side(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
 		struct rx_fresh *fresh, uint32_t n, const enum rx_level level)
@@ -109,20 +124,25 @@ rx_side_by_side(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
 	uint32_t done = 0;
 
 #ifdef RX_GROUP
-	if (likely(n >= RX_GROUP)) {
+	uint32_t groups;
+
+	while (likely(n >= RX_GROUP)) {
 		/* Each packet of a group has a fresh mbuf: NULL is none. */
-		done = RX_CALL(rx_groups, level, rxq, at, pkts, fresh->end,
+		groups = RX_CALL(rx_groups, level, rxq, at, pkts + done, fresh->end,
 			likely(fresh->cache != NULL) ? n : RTE_MIN(n, rx_fresh_count(fresh)));
-		fresh->end -= done;
-		n -= done;
-		at += (size_t)done << rxq->cq.cqe_shift;
+		fresh->end -= groups;
+		done += groups;
+		n -= groups;
+		at += (size_t)groups << rxq->cq.cqe_shift;
+		if (likely(n < RX_GROUP))
+			break;
+		done += rx_singly(rxq, at, pkts + done, fresh, RX_GROUP, level);
+		n -= RX_GROUP;
+		at += (size_t)RX_GROUP << rxq->cq.cqe_shift;
 	}
 #endif
-	if (n != 0) {
-		n = RX_CALL(rx_run, level, rxq, at, pkts + done, fresh->end, n);
-		fresh->end -= n;
-		done += n;
-	}
+	if (n != 0)
+		done += rx_singly(rxq, at, pkts + done, fresh, n, level);
 	return done;
 }
 
@@ -177,6 +197,7 @@ rx_rings(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct 
 
 RX_RINGS_APART(plain, RX_PLAIN)
 RX_RINGS_APART(offloads, RX_OFFLOADS)
+RX_RINGS_APART(tags, RX_TAGS)
 RX_RINGS_APART(full, RX_FULL)
 
 /* @n CQEs side by side from @at on. Returns the packets they gave. */
@@ -232,6 +253,12 @@ rx_one_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
 }
 
 static __rte_noinline uint16_t
+rx_one_tags(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
+{
+	return rx_one(rxq, pkts, RX_TAGS);
+}
+
+static __rte_noinline uint16_t
 rx_one_full(struct mdv_rxq *rxq, struct rte_mbuf **pkts)
 {
 	return rx_one(rxq, pkts, RX_FULL);
@@ -270,6 +297,12 @@ static uint16_t
 rx_receive_offloads(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	return rx_receive(rxq, pkts, n, RX_OFFLOADS);
+}
+
+static uint16_t
+rx_receive_tags(struct mdv_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rx_receive(rxq, pkts, n, RX_TAGS);
 }
 
 static uint16_t

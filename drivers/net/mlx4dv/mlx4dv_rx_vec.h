@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <rte_ether.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_prefetch.h>
 
 #include "mlx4dv_rx.h"
@@ -41,7 +42,10 @@ struct rx_vec {
 	rx_u32x4 csum;            /* all ones when the checksum is of interest */
 	rx_u32x4 tag_flags;       /* of a packet with a tag; see strip */
 	rx_u32x4 special;         /* in a CQE, big endian: a tunnel or a tag that is of interest */
+	rx_u32x4 stamp_flag;      /* of a packet with a timestamp, or 0; see stamps */
 	bool stamps;              /* every packet has a timestamp */
+	bool stamps_apart;        /* whose flag is beyond 32 bits */
+	bool filter;              /* not every tag may pass */
 	bool strip;               /* tags out of the data */
 };
 
@@ -162,6 +166,34 @@ rx_take_tags(const struct rx_vec *v, struct rte_mbuf *const *pkts, struct rte_mb
 	return true;
 }
 
+/* May those of four packets that have a tag pass the filter? */
+static __rte_noinline bool
+rx_all_pass(const struct mdv_rxq *rxq, struct rte_mbuf *const *m, uintptr_t offset,
+	    rx_u32x4 vlan)
+{
+	unsigned int i;
+
+	for (i = 0; i < RX_GROUP; i++)
+		if ((vlan[i] & RTE_BE32(DVQ_CQE_CVLAN | DVQ_CQE_SVLAN)) != 0 &&
+		    !rx_may_pass(rxq, RTE_PTR_ADD(m[i], offset)))
+			return false;
+	return true;
+}
+
+/* The times when four packets came. */
+static __rte_always_inline void
+rx_stamp_group(struct mdv_rxq *rxq, struct rte_mbuf *const *m, const uint8_t *at, size_t size)
+{
+	const int offset = rxq->timestamp_offset;
+	uint64_t latest = rxq->timestamp;
+	unsigned int i;
+
+	for (i = 0; i < RX_GROUP; i++, at += size)
+		*RTE_MBUF_DYNFIELD(m[i], offset, rte_mbuf_timestamp_t *) =
+			rx_timestamp(&latest, (const struct dvq_cqe *)at);
+	rxq->timestamp = latest;
+}
+
 /* What some packets of a group need beside: each with the flags it adds. */
 static __rte_noinline void
 rx_finish_group(struct mdv_rxq *rxq, struct rte_mbuf *const *m, const uint8_t *at, size_t size,
@@ -175,7 +207,7 @@ rx_finish_group(struct mdv_rxq *rxq, struct rte_mbuf *const *m, const uint8_t *a
 		uint32_t status = dvq_cqe_status(cqe);
 
 		if (rxq->csum_flags != 0 && (status & good) != good)
-			m[i]->ol_flags |= mdv_rx_csum_partly(rxq, cqe, m[i], status);
+			m[i]->ol_flags |= rx_csum_partly(rxq, cqe, m[i], status);
 		if (full)
 			m[i]->ol_flags |= mdv_rx_extras(rxq, cqe, m[i]);
 	}
@@ -303,10 +335,10 @@ rx_write_mbufs(const struct rx_vec *v, struct rte_mbuf *const *m, const struct r
 	       const enum rx_level level)
 {
 	/* No buffer has more than 65535 B: the tag is behind the length. */
-	rx_u32x4 third = level == RX_FULL ? f->len | f->tci : f->len, none = { 0 };
+	rx_u32x4 third = level >= RX_TAGS ? f->len | f->tci : f->len, none = { 0 };
 	rx_u32x4 rearm01 = v->rearm, rearm23 = v->rearm;
 
-	if (level == RX_FULL) {
+	if (level >= RX_TAGS) {
 		/* data_off comes first, and does not overflow. */
 		rearm01 += RX_LOW32(f->cut, none);
 		rearm23 += RX_HIGH32(f->cut, none);
@@ -333,10 +365,11 @@ rx_special(const struct rx_vec *v, const struct rx_cqes *c, struct rte_mbuf *con
 
 	if (unlikely(rx_meet(c->vlan, RX_IS->tunnel & v->special)))
 		f->ptype = rx_tunnel_ptypes(c->status, c->vlan);
-	if (level != RX_FULL)
+	if (level < RX_TAGS)
 		return RX_NOTHING;
 	untagged = (rx_u32x4)((c->vlan & RX_IS->tag) == 0);
-	if (unlikely(partly || v->stamps) || unlikely(!rx_take_tags(v, pkts, m, untagged, f)))
+	if (unlikely(partly || (level == RX_FULL && v->stamps_apart)) ||
+	    unlikely(!rx_take_tags(v, pkts, m, untagged, f)))
 		return RX_ALL;
 	return RX_NOTHING;
 }
@@ -361,7 +394,9 @@ rx_describe(const struct rx_vec *v, const struct rx_cqes *c, struct rte_mbuf *co
 	partly = rx_beyond(v->csum, whole);
 	if (rx_meet(c->vlan, v->special))
 		rest = rx_special(v, c, pkts, m, f, partly, level);
-	if (level == RX_FULL && unlikely(v->stamps))
+	if (level == RX_FULL)
+		f->flags |= v->stamp_flag;
+	if (level == RX_FULL && unlikely(v->stamps_apart))
 		rest = RX_ALL;
 	return unlikely(partly) && rest == RX_NOTHING ? RX_SOME : rest;
 }
@@ -381,6 +416,9 @@ rx_group(struct mdv_rxq *rxq, const struct rx_vec *v, struct rte_mbuf **pkts,
 	c.len -= v->crc_len;
 	if (unlikely(!rx_ordinary(&c, v->room)) && !rx_ordinary_near(rxq, v, &c, fresh))
 		return false;
+	if (level == RX_FULL && v->filter && rx_meet(c.vlan, RX_IS->tag) &&
+	    !rx_all_pass(rxq, m, v->offset, c.vlan))
+		return false;
 	rte_prefetch0(elts[RX_GROUP]);
 	rte_prefetch0(elts[RX_GROUP + 1]);
 	rte_prefetch0(elts[RX_GROUP + 2]);
@@ -390,6 +428,8 @@ rx_group(struct mdv_rxq *rxq, const struct rx_vec *v, struct rte_mbuf **pkts,
 	*bytes += c.len;
 	rest = rx_describe(v, &c, pkts, m, &f, level);
 	rx_write_mbufs(v, m, &f, level);
+	if (level == RX_FULL && v->stamps)
+		rx_stamp_group(rxq, m, at, cqe_size);
 	if (unlikely(rest != RX_NOTHING))
 		rx_finish_group(rxq, pkts, at, cqe_size, rest == RX_ALL);
 	return true;
@@ -415,8 +455,13 @@ rx_vec_init(struct rx_vec *v, const struct mdv_rxq *rxq, const enum rx_level lev
 		v->special = rx_all(rxq->csum_l2tun ? RTE_BE32(DVQ_CQE_TUNNEL) : 0);
 	}
 	if (level == RX_FULL) {
-		v->special |= RX_IS->tag;
 		v->stamps = rxq->timestamp_flag != 0;
+		v->stamp_flag = rx_all((uint32_t)rxq->timestamp_flag);
+		v->stamps_apart = rxq->timestamp_flag >> 32 != 0;
+		v->filter = rxq->vlan_ids != NULL;
+	}
+	if (level >= RX_TAGS) {
+		v->special |= RX_IS->tag;
 		v->strip = rxq->vlan_strip;
 		v->tag_flags = rx_all((uint32_t)(rxq->vlan_strip ?
 			RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : RTE_MBUF_F_RX_VLAN));
@@ -465,9 +510,6 @@ static __rte_always_inline uint32_t
 rx_groups(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
 	  struct rte_mbuf **fresh, uint32_t n, const enum rx_level level)
 {
-	/* A filter may leave out any packet. */
-	if (level == RX_FULL && unlikely(rxq->vlan_ids != NULL))
-		return 0;
 	if (rxq->cq.cqe_shift == 5)
 		return rx_groups_of(rxq, at, pkts, fresh, n, 32, level);
 	return rx_groups_of(rxq, at, pkts, fresh, n, 64, level);

@@ -65,6 +65,8 @@ rx_rings_group(struct mdv_rxq *rxq, const struct rx_vec *v, struct rte_mbuf **pk
 	*bytes += c.len;
 	rest = rx_describe(v, &c, pkts, pkts, &f, level);
 	rx_write_mbufs(v, pkts, &f, level);
+	if (level == RX_FULL && v->stamps)
+		rx_stamp_group(rxq, pkts, at, cqe_size);
 	if (unlikely(rest != RX_NOTHING))
 		rx_finish_group(rxq, pkts, at, cqe_size, rest == RX_ALL);
 	return true;
@@ -84,6 +86,7 @@ rx_rings_groups(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts,
 	uint32_t done;
 	uint16_t i;
 
+	/* A filter may leave out any packet. */
 	if (level == RX_FULL && unlikely(rxq->vlan_ids != NULL))
 		return 0;
 	rx_vec_init(&v, rxq, level);

@@ -11,7 +11,7 @@ typedef uint16_t mdv_rx_receive_t(struct mdv_rxq *rxq, struct rte_mbuf **pkts, u
 
 struct mdv_rx_ways {
 	const char *name;         /* as rte_eth_rx_burst_mode_get() tells it */
-	mdv_rx_receive_t *plain, *offloads, *full;
+	mdv_rx_receive_t *plain, *offloads, *tags, *full;
 };
 
 extern const struct mdv_rx_ways mdv_rx_scalar;
@@ -21,6 +21,6 @@ extern const struct mdv_rx_ways mdv_rx_avx512;
 
 /* The three of a file that has included mlx4dv_rx_run.h. */
 #define MDV_RX_WAYS(name_) { .name = (name_), .plain = rx_receive_plain, \
-	.offloads = rx_receive_offloads, .full = rx_receive_full }
+	.offloads = rx_receive_offloads, .tags = rx_receive_tags, .full = rx_receive_full }
 
 #endif /* MLX4DV_RX_WAYS_H_ */

@@ -90,6 +90,7 @@ struct mdv_rxq_stats {
 enum mdv_rx_way {
 	MDV_RX_PLAIN,
 	MDV_RX_OFFLOADS,
+	MDV_RX_TAGS,
 	MDV_RX_FULL,
 	MDV_RX_SCATTERED,
 	MDV_RX_SPLIT,
