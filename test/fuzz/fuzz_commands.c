@@ -139,7 +139,8 @@ place(uint8_t *bytes, size_t size, bool qp)
 		uint64_t word;
 
 		memcpy(&word, bytes + at, 8);
-		if (word >> 32 != ARENA_MARK && (!is_own(word) || (qp && (word & ~(uint64_t)QP_WORD) == 0)))
+		if (word >> 32 != ARENA_MARK && (!is_own(word) ||
+				(qp && (word & ~(uint64_t)QP_WORD) == 0)))
 			continue;
 		word = (uintptr_t)arena + (uint32_t)word % (2 * ARENA);
 		memcpy(bytes + at, &word, 8);

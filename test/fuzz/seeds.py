@@ -248,7 +248,8 @@ COMMANDS = {
     + poke(QP_BUF + 0x2000, pointer(512)) + poke(QP_DB, struct.pack(">I", 1))
     + send_wqe(0, bytes(8) + bytes([0, 0, 0, 1]) + bytes(4) + bytes.fromhex("ff0e") + bytes(14)
                + struct.pack(">II", 0xffffff, 0x11111111) + bytes.fromhex("0000333300000001")
-               + pointer(100)) + end_of_ring(1, shift=7) + doorbell(SEND, 0x200) + RUN + destroy(27, 2)
+               + pointer(100))
+    + end_of_ring(1, shift=7) + doorbell(SEND, 0x200) + RUN + destroy(27, 2)
     + command(31, bytes.fromhex("ff0e") + bytes(14) + struct.pack("<IHH", 2, 0xc001, 0),
               mode=NO_REPLY) + destroy(27, 2),
     "two-files": alloc_pd() + file(1) + alloc_pd() + create_cq() + file(0) + destroy(20, 1)
@@ -305,6 +306,7 @@ FRAMES = {
     "short": frames(0, UDP[:14], UDP[:33], b""),
     "qinq": frames(0xbf, UDP[:12] + bytes.fromhex("88a8000581000006") + UDP[12:]),
 }
+
 
 def recv(end, offset, size):
     return struct.pack("<BBHH", 8, end, offset, size)
