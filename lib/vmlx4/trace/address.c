@@ -71,8 +71,8 @@ clear_padding(uint8_t *wqe, uint32_t size, const struct vmlx4_segment *segment, 
 		memset(wqe + end, 0, next - end);
 }
 
-static void
-clear_header_padding(uint8_t *wqe, uint32_t size, uint32_t first)
+void
+vmlx4_trace_clear_header(uint8_t *wqe, uint32_t size, uint32_t first)
 {
 	uint32_t end;
 
@@ -89,7 +89,6 @@ vmlx4_trace_places(const struct vmlx4_context *ctx, uint8_t *wqe, uint32_t size,
 	struct vmlx4_segment segment;
 	uint32_t at = first, i = 0;
 
-	clear_header_padding(wqe, size, first);
 	while (vmlx4_segment_next(wqe, size, &at, &segment)) {
 		enum vmlx4_trace_place place;
 		uint64_t offset;

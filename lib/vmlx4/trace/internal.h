@@ -35,6 +35,8 @@ void vmlx4_trace_done(struct vmlx4_trace *trace, size_t size);
 
 /* ---- address.c ---- */
 
+/* Of an LSO WQE on a raw packet QP: what lies between its header and first, the segments. */
+void vmlx4_trace_clear_header(uint8_t *wqe, uint32_t size, uint32_t first);
 /* Put MR and offset for the addresses of a copy of a WQE; tell so in places. */
 void vmlx4_trace_places(const struct vmlx4_context *ctx, uint8_t *wqe, uint32_t size,
 	uint32_t first, uint8_t *places);

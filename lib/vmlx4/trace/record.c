@@ -89,6 +89,7 @@ vmlx4_trace_write_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	struct vmlx4_context *ctx = qp->obj.ctx;
 	struct vmlx4_trace *trace = ctx->adapter->trace;
 	struct vmlx4_trace_wqe *out;
+	uint32_t qp_type = qp->ib != NULL ? qp->qp_type : 0, first;
 	uint8_t *copy;
 
 	if (size < 16)
@@ -99,12 +100,15 @@ vmlx4_trace_write_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 	out->number = htole32(qp->qpn);
 	out->index = htole32(qp->sq.ci);
 	out->size = htole32(size);
-	out->length = htole32(qp->ib != NULL ? qp->qp_type : 0);
+	out->length = htole32(qp_type);
 	copy = (uint8_t *)(out + 1);
 	memcpy(copy, wqe, size);
-	if (!trace->raw && (vmlx4_be32(copy) & VMLX4_HW_OPCODE) != VMLX4_HW_OP_NOP)
-		vmlx4_trace_places(ctx, copy, size, vmlx4_segments_of_send(copy, size,
-			qp->ib != NULL ? qp->qp_type : 0), out->places);
+	if (!trace->raw && (vmlx4_be32(copy) & VMLX4_HW_OPCODE) != VMLX4_HW_OP_NOP) {
+		first = vmlx4_segments_of_send(copy, size, qp_type);
+		if (qp_type == 0)
+			vmlx4_trace_clear_header(copy, size, first);
+		vmlx4_trace_places(ctx, copy, size, first, out->places);
+	}
 	vmlx4_trace_done(trace, sizeof(*out) + size);
 }
 

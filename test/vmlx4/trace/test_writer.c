@@ -173,6 +173,7 @@ padding_is_cleared(void **state)
 	card_put(wqe + 48, (const uint32_t[]){ VMLX4_HW_INLINE | 5 }, 1);
 	card_put(wqe + 64, (const uint32_t[]){ VMLX4_HW_INLINE }, 1);
 	card_put(wqe + 80, (const uint32_t[]){ 1, CARD_LKEY, 0, 0 }, 4);
+	vmlx4_trace_clear_header(wqe, sizeof(wqe), 48);
 	vmlx4_trace_places(bench->card.ctx, wqe, sizeof(wqe), 48, places);
 	for (i = 20; i < 48; i++)
 		assert_int_equal(wqe[i], i < 38 ? 0xaa : 0);
@@ -181,6 +182,37 @@ padding_is_cleared(void **state)
 	for (i = 68; i < 80; i++)
 		assert_int_equal(wqe[i], 0);
 	assert_int_equal(places[0], VMLX4_TRACE_NOWHERE);
+}
+
+/* Behind the control segment is an address there, whatever it looks like, and no header. */
+static void
+a_transport_has_no_header(void **state)
+{
+	static const uint32_t lows[] = { 0, 4, 0x1c, 0x5000, 0xffff };
+	struct bench *bench = *state;
+	struct vmlx4_qp qp = { .obj.ctx = bench->card.ctx, .qpn = 0x141,
+		.qp_type = IBV_QPT_RC, .pd = &bench->card.pd,
+		.sq.port = &bench->card.adapter->ports[0] };
+	uint8_t wqe[48];
+	unsigned int i;
+
+	qp.ib = vmlx4_zalloc(64); /* nobody looks into it */
+	for (i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
+		card_put(wqe, (const uint32_t[]){ VMLX4_HW_OP_WRITE, 3, 0x0c, 0, 0x7f12, lows[i],
+			0x1234, 0, 64, CARD_LKEY, 0, 0 }, 12);
+		vmlx4_trace_write_wqe(&qp, wqe, sizeof(wqe));
+	}
+	free(qp.ib);
+	read_back(bench);
+	for (i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
+		const uint8_t *out = next_of(bench, VMLX4_TRACE_WQE);
+
+		assert_non_null(out);
+		out += sizeof(struct vmlx4_trace_wqe);
+		assert_memory_equal(out, wqe, 20);
+		assert_int_equal(vmlx4_be32(out + 20), lows[i]);
+		assert_memory_equal(out + 24, wqe + 24, 16);
+	}
 }
 
 static void
@@ -357,6 +389,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		ON_CARD(addresses_become_places),
 		ON_CARD(padding_is_cleared),
+		ON_CARD(a_transport_has_no_header),
 		ON_CARD(addresses_in_a_text),
 		ON_CARD(a_record_left_in_the_middle_never_was),
 		ON_CARD(many_records_are_all_there),
