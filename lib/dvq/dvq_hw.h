@@ -122,7 +122,7 @@ struct dvq_atomic_seg {
 
 static_assert(sizeof(struct dvq_atomic_seg) == 16, "atomic segment");
 
-/* The same with masks; mlx4_ib. */
+/* The same with masks, of a compare and swap; mlx4_ib. */
 struct dvq_masked_atomic_seg {
 	uint64_t swap_add;
 	uint64_t compare;

@@ -201,49 +201,40 @@ dvq_post_faa(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t add, ui
 	return dvq_send_end_atomic(&send, DVQ_OP_ATOMIC_FAA, at, flags);
 }
 
-/* Room for the 32 bytes of operands, and for the result, in the stride. */
+/**
+ * The same with masks: compare the bits of @p compare_mask, replace those of @p
+ * swap_mask. Needs a stride of 128 bytes. There is no verb for it. Source: mlx4_ib.
+ */
 static inline int
-dvq_post_masked(struct dvq_sendq *sq, uint32_t opcode, const struct dvq_atomic *at,
-		const struct dvq_masked_atomic_seg *operands, uint32_t flags)
+dvq_post_masked_cas(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t compare,
+		    uint64_t compare_mask, uint64_t swap, uint64_t swap_mask, uint32_t flags)
 {
 	struct dvq_send send;
 	int ret = dvq_send_begin_atomic(&send, sq, at);
 
 	if (ret != 0)
 		return ret;
-	DVQ_CHECK(send.size + sizeof(*operands) < sq->max_bytes, -EMSGSIZE);
-	dvq_send_masked_atomic(&send, operands->swap_add, operands->swap_add_mask,
-			       operands->compare, operands->compare_mask);
-	return dvq_send_end_atomic(&send, opcode, at, flags);
-}
-
-/**
- * The same with masks: compare the bits of @p compare_mask, replace those of @p
- * swap_mask. Needs a stride of 128 bytes. Source: mlx4_ib; there is no verb for it,
- * and the virtual adapter refuses it: only the WQE was compared with its source.
- */
-static inline int
-dvq_post_masked_cas(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t compare,
-		    uint64_t compare_mask, uint64_t swap, uint64_t swap_mask, uint32_t flags)
-{
-	const struct dvq_masked_atomic_seg operands = { .swap_add = swap, .compare = compare,
-		.swap_add_mask = swap_mask, .compare_mask = compare_mask };
-
-	return dvq_post_masked(sq, DVQ_OP_MASKED_CAS, at, &operands, flags);
+	DVQ_CHECK(send.size + sizeof(struct dvq_masked_atomic_seg) < sq->max_bytes, -EMSGSIZE);
+	dvq_send_masked_atomic(&send, swap, swap_mask, compare, compare_mask);
+	return dvq_send_end_atomic(&send, DVQ_OP_MASKED_CAS, at, flags);
 }
 
 /**
  * Add without carry out of the bits that are set in @p boundary: it makes several
- * counters of one word. Needs a stride of 128 bytes. Source: mlx4_ib.
+ * counters of one word. There is no verb for it. Source: mlx4_ib, where the boundaries
+ * stand in the place of a comparison.
  */
 static inline int
 dvq_post_masked_faa(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t add,
 		    uint64_t boundary, uint32_t flags)
 {
-	const struct dvq_masked_atomic_seg operands = { .swap_add = add, .compare = 0,
-		.swap_add_mask = boundary, .compare_mask = 0 };
+	struct dvq_send send;
+	int ret = dvq_send_begin_atomic(&send, sq, at);
 
-	return dvq_post_masked(sq, DVQ_OP_MASKED_FAA, at, &operands, flags);
+	if (ret != 0)
+		return ret;
+	dvq_send_atomic(&send, add, boundary);
+	return dvq_send_end_atomic(&send, DVQ_OP_MASKED_FAA, at, flags);
 }
 
 /** Do nothing; completes in its turn. */

@@ -141,7 +141,10 @@ dvq_send_remote(struct dvq_send *send, uint64_t addr, uint32_t rkey)
 	seg->reserved = 0;
 }
 
-/** Append the operands of DVQ_OP_ATOMIC_*, host order; behind dvq_send_remote(). */
+/**
+ * Append the operands of DVQ_OP_ATOMIC_*, host order; behind dvq_send_remote(). Of
+ * DVQ_OP_MASKED_FAA the second are the boundaries.
+ */
 static inline void
 dvq_send_atomic(struct dvq_send *send, uint64_t swap_add, uint64_t compare)
 {
@@ -152,7 +155,7 @@ dvq_send_atomic(struct dvq_send *send, uint64_t swap_add, uint64_t compare)
 	seg->compare = htobe64(compare);
 }
 
-/** Append the operands of DVQ_OP_MASKED_*, host order; behind dvq_send_remote(). */
+/** Append the operands of DVQ_OP_MASKED_CAS, host order; behind dvq_send_remote(). */
 static inline void
 dvq_send_masked_atomic(struct dvq_send *send, uint64_t swap_add, uint64_t swap_add_mask,
 		       uint64_t compare, uint64_t compare_mask)

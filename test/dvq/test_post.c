@@ -127,11 +127,11 @@ test_masked_atomics(void **state)
 		"00000000 00000003 00000000 00000001"
 		"00000000 00000004 00000000 00000002" DATA "eeeeeeee");
 	assert_int_equal(dvq_post_masked_faa(&s.sq, &at, 5, 6, 0), 0);
-	expect_dump(s.mem + 128, "00000015 00000005 00000000 00000000" REMOTE
-		"00000000 00000005 00000000 00000000"
-		"00000000 00000006 00000000 00000000" DATA);
+	expect_dump(s.mem + 128, "00000015 00000004 00000000 00000000" REMOTE
+		"00000000 00000005 00000000 00000006" DATA);
 	sendq_init(&s, 6, 64);
-	assert_int_equal(dvq_post_masked_faa(&s.sq, &at, 5, 6, 0), -EMSGSIZE);
+	assert_int_equal(dvq_post_masked_cas(&s.sq, &at, 1, 2, 3, 4, 0), -EMSGSIZE);
+	assert_int_equal(dvq_post_masked_faa(&s.sq, &at, 5, 6, 0), 0);
 }
 
 static void

@@ -92,6 +92,7 @@ opcode_name(uint32_t opcode)
 		[VMLX4_HW_OP_SEND_INVAL] = "SEND_INVAL", [VMLX4_HW_OP_WRITE] = "RDMA_WRITE",
 		[VMLX4_HW_OP_WRITE_IMM] = "RDMA_WRITE_IMM", [VMLX4_HW_OP_READ] = "RDMA_READ",
 		[VMLX4_HW_OP_ATOMIC_CS] = "ATOMIC_CS", [VMLX4_HW_OP_ATOMIC_FA] = "ATOMIC_FA",
+		[VMLX4_HW_OP_MASKED_CS] = "MASKED_CS", [VMLX4_HW_OP_MASKED_FA] = "MASKED_FA",
 		[VMLX4_HW_OP_BIND_MW] = "BIND_MW", [VMLX4_HW_OP_LOCAL_INVAL] = "LOCAL_INVAL",
 	};
 
@@ -145,6 +146,29 @@ word64(const uint8_t *wqe, uint32_t at)
 	return (uint64_t)vmlx4_segment_word(wqe, at) << 32 | vmlx4_segment_word(wqe, at + 4);
 }
 
+static void
+print_operands(const struct wqe *wqe, uint32_t opcode)
+{
+	switch (opcode) {
+	case VMLX4_HW_OP_ATOMIC_CS:
+		printf(" swap 0x%" PRIx64 " if 0x%" PRIx64, word64(wqe->bytes, 32),
+			word64(wqe->bytes, 40));
+		break;
+	case VMLX4_HW_OP_MASKED_CS:
+		printf(" swap 0x%" PRIx64 "/0x%" PRIx64 " if 0x%" PRIx64 "/0x%" PRIx64,
+			word64(wqe->bytes, 32), word64(wqe->bytes, 48),
+			word64(wqe->bytes, 40), word64(wqe->bytes, 56));
+		break;
+	case VMLX4_HW_OP_ATOMIC_FA:
+		printf(" add 0x%" PRIx64, word64(wqe->bytes, 32));
+		break;
+	case VMLX4_HW_OP_MASKED_FA:
+		printf(" add 0x%" PRIx64 " boundaries 0x%" PRIx64, word64(wqe->bytes, 32),
+			word64(wqe->bytes, 40));
+		break;
+	}
+}
+
 /* The segments of a transport between the control one and the data. */
 static void
 print_transport(const struct wqe *wqe, uint32_t qp_type)
@@ -167,11 +191,7 @@ print_transport(const struct wqe *wqe, uint32_t qp_type)
 	else
 		printf(" | rkey 0x%x at 0x%" PRIx64, vmlx4_segment_word(wqe->bytes, 24),
 			word64(wqe->bytes, 16));
-	if (opcode == VMLX4_HW_OP_ATOMIC_CS)
-		printf(" swap 0x%" PRIx64 " if 0x%" PRIx64, word64(wqe->bytes, 32),
-			word64(wqe->bytes, 40));
-	else if (opcode == VMLX4_HW_OP_ATOMIC_FA)
-		printf(" add 0x%" PRIx64, word64(wqe->bytes, 32));
+	print_operands(wqe, opcode);
 }
 
 /* SE has another meaning than on a raw packet QP, and there is nothing to insert. */

@@ -2,6 +2,7 @@
 
 #include "../hca/guard.h"
 #include "../hca/internal.h"
+#include "../ib/transport.h"
 #include "digest.h"
 #include "flight.h"
 #include "sq_ring.h"
@@ -88,7 +89,10 @@ first_segment(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		return 32;
 	case VMLX4_HW_OP_ATOMIC_CS:
 	case VMLX4_HW_OP_ATOMIC_FA:
+	case VMLX4_HW_OP_MASKED_FA:
 		return 48;
+	case VMLX4_HW_OP_MASKED_CS:
+		return 64;
 	case VMLX4_HW_OP_LSO:
 		if (size >= 32)
 			return 16 + ((4 + VMLX4_HW_LSO_HEADER(vmlx4_be32(wqe + 16)) + 15) & ~15u);
@@ -102,10 +106,7 @@ first_segment(const struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 static bool
 sends_payload(const uint8_t *wqe)
 {
-	uint32_t op = vmlx4_be32(wqe) & VMLX4_HW_OPCODE;
-
-	return op != VMLX4_HW_OP_READ && op != VMLX4_HW_OP_ATOMIC_CS &&
-		op != VMLX4_HW_OP_ATOMIC_FA;
+	return !vmlx4_ib_is_read((uint8_t)(vmlx4_be32(wqe) & VMLX4_HW_OPCODE));
 }
 
 /* The next segment with a pointer from *at on; false: there is none. */

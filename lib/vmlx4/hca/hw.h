@@ -60,6 +60,8 @@ static_assert(sizeof(struct vmlx4_hw_ctrl) == 16, "control segment");
 #define VMLX4_HW_OP_READ 0x10u
 #define VMLX4_HW_OP_ATOMIC_CS 0x11u
 #define VMLX4_HW_OP_ATOMIC_FA 0x12u
+#define VMLX4_HW_OP_MASKED_CS 0x14u      /* and these two [K] */
+#define VMLX4_HW_OP_MASKED_FA 0x15u
 #define VMLX4_HW_OP_BIND_MW 0x18u
 #define VMLX4_HW_OP_LOCAL_INVAL 0x1bu
 

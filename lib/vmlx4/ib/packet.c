@@ -45,13 +45,29 @@ static const uint16_t what[VMLX4_OPS] = {
 	[VMLX4_OP_SEND_ONLY_INVAL] = SEND_ | ONLY_ | VMLX4_HAS_IETH,
 };
 
+/* The boundaries of a masked addition stand where there would be a comparison. */
+static unsigned int
+what_masked(unsigned int op)
+{
+	switch (op) {
+	case VMLX4_OP_COMPARE_SWAP:
+		return what[op] | VMLX4_HAS_MASKS;
+	case VMLX4_OP_FETCH_ADD:
+		return what[op];
+	default:
+		return 0;
+	}
+}
+
 unsigned int
 vmlx4_bth_what(uint8_t opcode)
 {
 	unsigned int op = VMLX4_BTH_OP(opcode);
 	unsigned int has = op < VMLX4_OPS ? what[op] : 0;
 
-	switch (VMLX4_BTH_TRANSPORT(opcode)) {
+	if (VMLX4_BTH_IS_MASKED(opcode))
+		has = what_masked(op);
+	switch (vmlx4_bth_transport(opcode)) {
 	case VMLX4_BTH_RC:
 		return has;
 	case VMLX4_BTH_XRC:
@@ -158,6 +174,11 @@ put_extended(const struct vmlx4_ib_packet *p, uint8_t *at, unsigned int has)
 	if ((has & VMLX4_HAS_ATOMIC) != 0) {
 		put_be64(at, p->swap_add);
 		put_be64(at + 8, p->compare);
+		at += 16;
+	}
+	if ((has & VMLX4_HAS_MASKS) != 0) {
+		put_be64(at, p->swap_mask);
+		put_be64(at + 8, p->compare_mask);
 		at += 16;
 	}
 	if ((has & VMLX4_HAS_AETH) != 0) {
@@ -322,6 +343,11 @@ read_extended(struct vmlx4_ib_packet *p, const uint8_t *at, const uint8_t *end, 
 	if ((has & VMLX4_HAS_ATOMIC) != 0) {
 		p->swap_add = be64(at);
 		p->compare = be64(at + 8);
+		at += 16;
+	}
+	if ((has & VMLX4_HAS_MASKS) != 0) {
+		p->swap_mask = be64(at);
+		p->compare_mask = be64(at + 8);
 		at += 16;
 	}
 	if ((has & VMLX4_HAS_AETH) != 0) {

@@ -21,8 +21,22 @@
 #define VMLX4_BTH_UC 0x20u
 #define VMLX4_BTH_UD 0x60u
 #define VMLX4_BTH_XRC 0xa0u
-#define VMLX4_BTH_TRANSPORT(opcode) ((opcode) & 0xe0u)
+/*
+ * Atomics with masks have no opcodes in the specification, and no public source tells
+ * those of mlx4. Here they are of the range that it leaves to manufacturers: the ordinary
+ * operation with these bits, of RC and of XRC.
+ */
+#define VMLX4_BTH_MASKED 0xc0u
+#define VMLX4_BTH_IS_MASKED(opcode) (((opcode) & VMLX4_BTH_MASKED) == VMLX4_BTH_MASKED)
 #define VMLX4_BTH_OP(opcode) ((opcode) & 0x1fu)
+
+static inline unsigned int
+vmlx4_bth_transport(uint8_t opcode)
+{
+	if (VMLX4_BTH_IS_MASKED(opcode))
+		return (opcode & 0x20u) != 0 ? VMLX4_BTH_XRC : VMLX4_BTH_RC;
+	return opcode & 0xe0u;
+}
 
 enum vmlx4_bth_op {
 	VMLX4_OP_SEND_FIRST,
@@ -66,6 +80,7 @@ enum vmlx4_bth_op {
 #define VMLX4_IS_SEND 0x0800u
 #define VMLX4_IS_WRITE 0x1000u
 #define VMLX4_IS_RESPONSE 0x2000u
+#define VMLX4_HAS_MASKS 0x4000u     /* behind the AtomicETH: of the swap, of the comparison */
 
 /* 0: no such opcode. */
 unsigned int vmlx4_bth_what(uint8_t opcode);
@@ -103,7 +118,8 @@ struct vmlx4_ib_packet {
 	uint32_t qkey, src_qpn;    /* DETH */
 	uint64_t va;               /* RETH, AtomicETH */
 	uint32_t rkey, length;
-	uint64_t swap_add, compare;
+	uint64_t swap_add, compare; /* masked addition: the second is the boundaries */
+	uint64_t swap_mask, compare_mask;
 	uint8_t syndrome;          /* AETH */
 	uint32_t msn;
 	uint64_t original;         /* AtomicAckETH */

@@ -286,12 +286,20 @@ read_packet(const struct vmlx4_ib *ib, const struct vmlx4_ib_request *request,
 	case VMLX4_HW_OP_ATOMIC_CS:
 		packet->opcode |= VMLX4_OP_COMPARE_SWAP;
 		break;
+	case VMLX4_HW_OP_MASKED_CS:
+		packet->opcode |= VMLX4_BTH_MASKED | VMLX4_OP_COMPARE_SWAP;
+		break;
+	case VMLX4_HW_OP_MASKED_FA:
+		packet->opcode |= VMLX4_BTH_MASKED | VMLX4_OP_FETCH_ADD;
+		break;
 	default:
 		packet->opcode |= VMLX4_OP_FETCH_ADD;
 		break;
 	}
 	packet->swap_add = wqe->swap_add;
 	packet->compare = wqe->compare;
+	packet->swap_mask = wqe->swap_mask;
+	packet->compare_mask = wqe->compare_mask;
 	packet->ack_request = true;
 }
 

@@ -180,17 +180,38 @@ read_request(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet, bool aga
 	return vmlx4_ib_answer_add(qp, &answer) ? DONE : INVALID;
 }
 
-/* In the order of the host's memory, as mlx4 has it. */
+/* Add each field for itself: nothing is carried out of a bit that is a boundary. */
+static uint64_t
+add_fields(uint64_t a, uint64_t b, uint64_t boundaries)
+{
+	return ((a & ~boundaries) + (b & ~boundaries)) ^ ((a ^ b) & boundaries);
+}
+
+/* What is to be there instead of what is. */
+static uint64_t
+atomic_result(uint64_t old, const struct vmlx4_ib_packet *packet)
+{
+	bool masked = VMLX4_BTH_IS_MASKED(packet->opcode);
+	uint64_t compared = masked ? packet->compare_mask : UINT64_MAX;
+	uint64_t swapped = masked ? packet->swap_mask : UINT64_MAX;
+
+	if (VMLX4_BTH_OP(packet->opcode) == VMLX4_OP_FETCH_ADD)
+		return add_fields(old, packet->swap_add, masked ? packet->compare : 0);
+	if (((old ^ packet->compare) & compared) != 0)
+		return old;
+	return (old & ~swapped) | (packet->swap_add & swapped);
+}
+
+/* In the order of the host's memory, as mlx4 has it; what was there, changed or not. */
 static uint64_t
 atomic_do(uint64_t *at, const struct vmlx4_ib_packet *packet)
 {
-	uint64_t expected = packet->compare;
+	uint64_t old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
 
-	if (VMLX4_BTH_OP(packet->opcode) == VMLX4_OP_FETCH_ADD)
-		return __atomic_fetch_add(at, packet->swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(at, &expected, packet->swap_add, false, __ATOMIC_SEQ_CST,
-		__ATOMIC_SEQ_CST);
-	return expected; /* what was there, exchanged or not */
+	while (!__atomic_compare_exchange_n(at, &old, atomic_result(old, packet), false,
+	    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	return old;
 }
 
 static bool

@@ -23,7 +23,8 @@ struct vmlx4_ib_wqe {
 	uint32_t srqn;             /* XRC: of the peer */
 	uint64_t va;               /* of the peer */
 	uint32_t rkey;
-	uint64_t swap_add, compare;
+	uint64_t swap_add, compare; /* masked addition: the second is the boundaries */
+	uint64_t swap_mask, compare_mask;
 	const uint8_t *datagram;   /* UD: the address, 48 bytes */
 	uint32_t data;             /* where its segments begin */
 	const uint8_t *bytes;      /* all of it, contiguous */
@@ -40,7 +41,8 @@ static inline bool
 vmlx4_ib_is_read(uint8_t opcode)
 {
 	return opcode == VMLX4_HW_OP_READ || opcode == VMLX4_HW_OP_ATOMIC_CS ||
-		opcode == VMLX4_HW_OP_ATOMIC_FA;
+		opcode == VMLX4_HW_OP_ATOMIC_FA || opcode == VMLX4_HW_OP_MASKED_CS ||
+		opcode == VMLX4_HW_OP_MASKED_FA;
 }
 
 /* ---- a QP's transport ---- */

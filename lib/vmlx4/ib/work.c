@@ -152,7 +152,7 @@ static struct vmlx4_qp *
 qp_for(struct vmlx4_port *port, const struct vmlx4_ib_packet *packet)
 {
 	struct vmlx4_qp *qp = port->adapter->qp_table[packet->dest_qpn & (VMLX4_QP_TABLE - 1)];
-	uint32_t transport = VMLX4_BTH_TRANSPORT(packet->opcode);
+	uint32_t transport = vmlx4_bth_transport(packet->opcode);
 	unsigned int what = vmlx4_bth_what(packet->opcode);
 
 	if (qp == NULL || qp->ib == NULL || qp->qpn != packet->dest_qpn || qp->port != port ||
@@ -243,7 +243,7 @@ deliver_frame(const struct vmlx4_ib_frame *frame)
 		struct group group = { &packet, frame->except };
 
 		port->stats.rx_multicast++;
-		if (VMLX4_BTH_TRANSPORT(packet.opcode) != VMLX4_BTH_UD ||
+		if (vmlx4_bth_transport(packet.opcode) != VMLX4_BTH_UD ||
 		    vmlx4_mcast_each(port, packet.dgid, deliver_copy, &group) == 0)
 			port->stats.rx_roce_no_qp++;
 		return;

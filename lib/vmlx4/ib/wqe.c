@@ -27,6 +27,8 @@ static const struct op ops[VMLX4_HW_OPCODE + 1] = {
 	[VMLX4_HW_OP_READ] = { true, false, false, 16 },
 	[VMLX4_HW_OP_ATOMIC_CS] = { true, false, false, 32 },
 	[VMLX4_HW_OP_ATOMIC_FA] = { true, false, false, 32 },
+	[VMLX4_HW_OP_MASKED_CS] = { true, false, false, 48 },
+	[VMLX4_HW_OP_MASKED_FA] = { true, false, false, 32 },
 	[VMLX4_HW_OP_BIND_MW] = { true, true, false, 32 },
 	[VMLX4_HW_OP_LOCAL_INVAL] = { true, true, false, 32 },
 };
@@ -55,6 +57,27 @@ vmlx4_ib_wqe_least(const struct vmlx4_qp *qp, uint8_t opcode)
 		(qp->qp_type == IBV_QPT_UD && opcode != VMLX4_HW_OP_NOP ? 48u : 0);
 }
 
+/*
+ * The peer's address or the key that goes, the operands of atomics, and their masks: as far
+ * as there are segments. What an operation has no use for, nobody looks at.
+ */
+static void
+read_operands(const uint8_t *at, uint8_t segments, struct vmlx4_ib_wqe *wqe)
+{
+	if (segments >= 16) {
+		wqe->va = be64(at + 16);
+		wqe->rkey = vmlx4_be32(at + 24);
+	}
+	if (segments >= 32) {
+		wqe->swap_add = be64(at + 32);
+		wqe->compare = be64(at + 40);
+	}
+	if (segments >= 48) {
+		wqe->swap_mask = be64(at + 48);
+		wqe->compare_mask = be64(at + 56);
+	}
+}
+
 bool
 vmlx4_ib_wqe_read(struct vmlx4_qp *qp, uint32_t index, struct vmlx4_ib_wqe *wqe)
 {
@@ -81,15 +104,6 @@ vmlx4_ib_wqe_read(struct vmlx4_qp *qp, uint32_t index, struct vmlx4_ib_wqe *wqe)
 		return false;
 	if (wqe->data == 64 && qp->qp_type == IBV_QPT_UD)
 		wqe->datagram = at + 16;
-	if (op->segments != 0) {
-		wqe->va = be64(at + 16);
-		wqe->rkey = vmlx4_be32(at + 24);
-	}
-	if (wqe->opcode == VMLX4_HW_OP_ATOMIC_CS || wqe->opcode == VMLX4_HW_OP_ATOMIC_FA) {
-		wqe->swap_add = be64(at + 32);
-		wqe->compare = be64(at + 40);
-	} else if (wqe->opcode == VMLX4_HW_OP_LOCAL_INVAL) {
-		wqe->rkey = vmlx4_be32(at + 24);
-	}
+	read_operands(at, op->segments, wqe);
 	return true;
 }

@@ -45,9 +45,12 @@ vmlx4_segments_of_transport(const uint8_t *wqe, bool datagram)
 		return 32; /* behind the address at the peer */
 	case VMLX4_HW_OP_ATOMIC_CS:
 	case VMLX4_HW_OP_ATOMIC_FA:
+	case VMLX4_HW_OP_MASKED_FA:
 	case VMLX4_HW_OP_BIND_MW:
 	case VMLX4_HW_OP_LOCAL_INVAL:
 		return 48;
+	case VMLX4_HW_OP_MASKED_CS:
+		return 64;
 	default:
 		return datagram ? 64 : 16;
 	}

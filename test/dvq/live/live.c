@@ -57,6 +57,7 @@ live_open(struct live *live, struct live_end *end, enum ibv_qp_type type,
 	struct dvq_open_request req = { .sendq = &end->sq, .cq = &end->cq,
 		.qp_rq = srq == NULL ? &end->rq : NULL, .need = DVQ_ARM | DVQ_UAR_OFFSET };
 
+	end->port = 1;
 	end->channel = ibv_create_comp_channel(live->ctx);
 	assert_non_null(end->channel);
 	assert_int_equal(fcntl(end->channel->fd, F_SETFL, O_NONBLOCK), 0);
@@ -81,28 +82,29 @@ live_close(struct live_end *end)
 }
 
 static void
-to_rts(struct live *live, struct ibv_qp *qp, uint32_t peer)
+to_rts(struct live *live, const struct live_end *end, const struct live_end *peer)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = end->port,
 		.qp_access_flags = LIVE_ALL & ~IBV_ACCESS_MW_BIND };
-	int rc = qp->qp_type == IBV_QPT_RC;
+	int rc = end->qp->qp_type == IBV_QPT_RC;
 
 	if (!rc)
 		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
+	assert_int_equal(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
 		IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS), 0);
 	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer,
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer->qp->qp_num,
 		.rq_psn = 0x123456, .max_dest_rd_atomic = 4, .min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 1 } },
+		.ah_attr = { .is_global = 1, .port_num = end->port, .grh = { .hop_limit = 1 } },
 	};
-	assert_int_equal(ibv_query_gid(live->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
-	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-		IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+	assert_int_equal(ibv_query_gid(live->ctx, peer->port, 0, &attr.ah_attr.grh.dgid), 0);
+	assert_int_equal(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
+		IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		(rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0)), 0);
 	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .sq_psn = 0x123456, .timeout = 14,
 		.retry_cnt = 7, .rnr_retry = 1, .max_rd_atomic = 4 };
-	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
+	assert_int_equal(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
 		(rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 		IBV_QP_MAX_QP_RD_ATOMIC : 0)), 0);
 }
@@ -110,19 +112,32 @@ to_rts(struct live *live, struct ibv_qp *qp, uint32_t peer)
 void
 live_connect(struct live *live, struct live_end *a, struct live_end *b)
 {
-	to_rts(live, a->qp, b->qp->qp_num);
-	to_rts(live, b->qp, a->qp->qp_num);
+	to_rts(live, a, b);
+	to_rts(live, b, a);
 }
 
-void
-live_pair(struct live *live, struct live_end *a, struct live_end *b)
+static void
+pair(struct live *live, struct live_end *a, struct live_end *b, uint8_t port_of_b)
 {
 	const struct ibv_qp_cap cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 4,
 		.max_recv_sge = 2, .max_inline_data = 200 };
 
 	live_open(live, a, IBV_QPT_RC, &cap, NULL);
 	live_open(live, b, IBV_QPT_RC, &cap, NULL);
+	b->port = port_of_b;
 	live_connect(live, a, b);
+}
+
+void
+live_pair(struct live *live, struct live_end *a, struct live_end *b)
+{
+	pair(live, a, b, 1);
+}
+
+void
+live_pair_over_wire(struct live *live, struct live_end *a, struct live_end *b)
+{
+	pair(live, a, b, 2);
 }
 
 struct dvq_wc

@@ -35,6 +35,7 @@ struct live {
 
 /* One side of a connection, opened; with an SRQ it has no queue of its own. */
 struct live_end {
+	uint8_t port;                   /* 1 or 2, at the two ends of a cable */
 	struct ibv_comp_channel *channel; /* does not block */
 	struct ibv_cq *ibv_cq;
 	struct ibv_qp *qp;
@@ -57,6 +58,8 @@ void live_close(struct live_end *end);
 void live_connect(struct live *live, struct live_end *a, struct live_end *b);
 /* Two RC QPs, connected. */
 void live_pair(struct live *live, struct live_end *a, struct live_end *b);
+/* The same, and the second one behind the other port: the packets cross the cable. */
+void live_pair_over_wire(struct live *live, struct live_end *a, struct live_end *b);
 /* Step until the next completion is there; it is taken. */
 struct dvq_wc live_wait(struct live_end *end);
 /* Nothing completes any more. */

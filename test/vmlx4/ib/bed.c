@@ -201,10 +201,12 @@ bed_post(struct bed_end *end, const struct bed_wr *wr)
 	struct vmlx4_sq *sq = &end->qp->sq;
 	uint32_t index = end->posted++, at = 16;
 	uint8_t *wqe = sq->buf + ((size_t)(index & (sq->wqe_cnt - 1)) << sq->stride_shift);
-	uint32_t remote[8] = {
+	uint32_t remote[12] = {
 		(uint32_t)(wr->va >> 32), (uint32_t)wr->va, wr->rkey, 0,
 		(uint32_t)(wr->swap_add >> 32), (uint32_t)wr->swap_add,
 		(uint32_t)(wr->compare >> 32), (uint32_t)wr->compare,
+		(uint32_t)(wr->swap_mask >> 32), (uint32_t)wr->swap_mask,
+		(uint32_t)(wr->compare_mask >> 32), (uint32_t)wr->compare_mask,
 	};
 	uint32_t ctrl[4] = {
 		wr->opcode | ((index & sq->wqe_cnt) != 0 ? 0x80000000u : 0), 0, wr->flags, wr->imm,
@@ -214,7 +216,10 @@ bed_post(struct bed_end *end, const struct bed_wr *wr)
 		memcpy(wqe + at, wr->datagram, 48);
 		at += 48;
 	}
-	if (wr->opcode == 0x11 || wr->opcode == 0x12) {
+	if (wr->opcode == 0x14) {
+		card_put(wqe + at, remote, 12);
+		at += 48;
+	} else if (wr->opcode == 0x11 || wr->opcode == 0x12 || wr->opcode == 0x15) {
 		card_put(wqe + at, remote, 8);
 		at += 32;
 	} else if (wr->opcode == 8 || wr->opcode == 9 || wr->opcode == 0x10) {

@@ -57,6 +57,7 @@ struct bed_wr {
 	uint64_t va;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
+	uint64_t swap_mask, compare_mask;
 	uint32_t lkey;             /* 0: CARD_LKEY */
 	const uint8_t *datagram;   /* UD: 48 bytes */
 	unsigned int sges;

@@ -145,6 +145,8 @@ test_all_opcodes(void **state)
 		p.length = 0x12345;
 		p.swap_add = 0x0102030405060708;
 		p.compare = 0x1112131415161718;
+		p.swap_mask = 0x4142434445464748;
+		p.compare_mask = 0x5152535455565758;
 		p.syndrome = 0x62;
 		p.msn = 0x777777;
 		p.original = 0x2122232425262728;
@@ -163,13 +165,15 @@ test_all_opcodes(void **state)
 			back.rkey == p.rkey && back.length == p.length));
 		assert_true((has & VMLX4_HAS_ATOMIC) == 0 || (back.va == p.va &&
 			back.swap_add == p.swap_add && back.compare == p.compare));
+		assert_true((has & VMLX4_HAS_MASKS) == 0 || (back.swap_mask == p.swap_mask &&
+			back.compare_mask == p.compare_mask));
 		assert_true((has & VMLX4_HAS_AETH) == 0 || (back.syndrome == p.syndrome &&
 			back.msn == p.msn));
 		assert_true((has & VMLX4_HAS_ATOMIC_ACK) == 0 || back.original == p.original);
 		assert_true((has & (VMLX4_HAS_IMM | VMLX4_HAS_IETH)) == 0 || back.imm == p.imm);
 	}
-	/* RC, UC, UD and XRC. */
-	assert_int_equal(known, 23 + 12 + 2 + 23);
+	/* RC, UC, UD and XRC, and the atomics with masks of RC and XRC. */
+	assert_int_equal(known, 23 + 12 + 2 + 23 + 2 + 2);
 }
 
 /* Each bit that the ICRC covers, and each length that is too short. */

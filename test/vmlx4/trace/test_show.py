@@ -13,6 +13,7 @@ from harness import adapter
 from mlx4dvlib import build
 
 PROGRAM = build.build_dir() / "test" / "vmlx4" / "raw_packet" / "raw_packet"
+MASKED = build.build_dir() / "test" / "dvq" / "live" / "test_dvq_live_masked"
 TRIALS = ["send_inline", "send_of_many_pieces", "completion_events", "extended_cq",
           "steering_by_address", "checksums_are_filled_in", "bad_lkey", "bad_receive_lkey"]
 
@@ -325,3 +326,17 @@ def test_full_disk_is_told(network, tmp_path):
     assert status == 0 and "No space left on device" in stderr and "records were lost" in stderr
     assert stderr.splitlines()[-1] == "0"
     assert len(show(tmp_path / "trace")) > 1000
+
+
+def test_operands_of_masked_atomics(tmp_path):
+    """WQEs of a transport keep their operands; the peer's addresses are as they are."""
+    path = tmp_path / "trace"
+    status, _, stderr = adapter.run_bounded(build.exec_command(
+        [MASKED], "--step", "--strict", "--trace=%s" % path), timeout=120)
+    assert status == 0, stderr
+    wqes = [re.sub(r"^.*#\d+ (\S+) .*(signaled) \| rkey \S+ at \S+(.*?) \| lkey .*$", r"\1\3", line)
+            for line in show(path) if kind(line) == "wqe"]
+    one_word = ["MASKED_FA add 0x102 boundaries 0x8080",
+                "MASKED_CS swap 0x5678/0xff0 if 0x1301/0xff00",
+                "MASKED_CS swap 0x5678/0xff0 if 0x12ee/0xff00"]
+    assert wqes == one_word * 2 + ["MASKED_FA add 0x1 boundaries 0x0"]
