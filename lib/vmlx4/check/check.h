@@ -25,7 +25,7 @@ enum vmlx4_rule {
 	VMLX4_RULE_SQ_DOORBELL,     /* posted without ringing the doorbell */
 
 	VMLX4_RULE_SQ_OPCODE,       /* an opcode of the QP's type */
-	VMLX4_RULE_SQ_RESERVED,     /* no unknown bits in dword 0 */
+	VMLX4_RULE_SQ_RESERVED,     /* no unknown bits in dword 0; no checksums of transports */
 	VMLX4_RULE_SQ_INDEX,        /* the WQE index in dword 0 is right, or 0 */
 	VMLX4_RULE_SQ_TUNNEL,       /* inner checksums only where the card has them */
 	VMLX4_RULE_SQ_DWORD1,       /* no stale VLAN bytes in the control segment */

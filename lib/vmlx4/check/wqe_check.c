@@ -160,6 +160,20 @@ check_lso(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size, uint32_t dw0)
 			length, dw0);
 }
 
+/*
+ * A port of Ethernet computes checksums for raw packets alone: libmlx4 refuses them to
+ * datagrams there, and other types of QPs have no flag for them [rc].
+ */
+static void
+check_no_checksums(struct vmlx4_qp *qp, uint32_t dw2)
+{
+	if (likely((dw2 & (VMLX4_HW_CSUM_IP | VMLX4_HW_CSUM_L4)) == 0))
+		return;
+	if (qp->qp_type != IBV_QPT_UD || !qp->port->infiniband)
+		report(qp, VMLX4_RULE_SQ_RESERVED, "flags %#x ask for checksums, of which the "
+			"port has none for this QP", dw2 & 0xff);
+}
+
 /* SE is for solicited events here, and nothing is inserted. */
 static void
 check_transport(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
@@ -171,6 +185,7 @@ check_transport(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		report(qp, VMLX4_RULE_SQ_DWORD1, "bytes 4..6 are %06x, and not 0 or the QPN",
 			dw1 >> 8);
 	check_cqe_bits(qp, vmlx4_be32(wqe + 8));
+	check_no_checksums(qp, vmlx4_be32(wqe + 8));
 	least = vmlx4_ib_wqe_least(qp, (uint8_t)(dw0 & VMLX4_HW_OPCODE));
 	if (least == 0)
 		report(qp, VMLX4_RULE_SQ_OPCODE, "opcode %#x is none of the QP's transport",

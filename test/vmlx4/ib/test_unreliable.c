@@ -220,6 +220,38 @@ test_ud_too_long(void **state)
 	}
 }
 
+/* A datagram on Ethernet goes as it is, whatever is asked for: the checker tells. */
+static void
+test_ud_checksums(void **state)
+{
+	struct bed *bed = bed_new(IBV_QPT_UD, 2);
+	struct bed_wr wr = { .opcode = 0x0a, .flags = SIGNALED, .sges = 1,
+		.sge = { { bed->a.memory, 40 } } };
+	unsigned int *broken = &bed->card.adapter->violations_of[VMLX4_RULE_SQ_RESERVED];
+	uint8_t av[48];
+
+	(void)state;
+	bed_address(&bed->b, av);
+	wr.datagram = av;
+	wr.flags |= 0x30;
+	memset(bed->a.memory, 0, 40);
+	bed->a.memory[0] = 0x45; /* it might be taken for a packet */
+	bed_recv(&bed->b, bed->b.memory, 100);
+	bed_post(&bed->a, &wr);
+	bed_step(bed);
+	bed_sent(&bed->a, 0x0a, 0);
+	bed_received(&bed->b, 1, 80);
+	assert_memory_equal(bed->b.memory + 40, bed->a.memory, 40);
+	assert_int_equal(*broken, 1);
+	/* libmlx4 lets them through to InfiniBand, where IPoIB has them. */
+	bed->card.adapter->ports[0].infiniband = true;
+	bed_post(&bed->a, &wr);
+	bed_step(bed);
+	assert_int_equal(*broken, 1);
+	bed->card.adapter->ports[0].infiniband = false;
+	bed_free(bed);
+}
+
 /* An arm for solicited completions fires with one of those, and not before. */
 static void
 test_solicited(void **state)
@@ -259,6 +291,7 @@ main(void)
 		cmocka_unit_test(test_ud_drops),
 		cmocka_unit_test(test_ud_own_qkey),
 		cmocka_unit_test(test_ud_too_long),
+		cmocka_unit_test(test_ud_checksums),
 		cmocka_unit_test(test_solicited),
 	};
 

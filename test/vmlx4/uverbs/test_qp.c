@@ -244,6 +244,40 @@ test_create_flags(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
+/* A datagram on Ethernet has neither LSO nor checksums: all that could ask for them. */
+static void
+test_no_offloads_of_datagrams(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *qp = device_transport(device, cq, IBV_QPT_UD);
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_UD, .pd = device->pd, .send_cq = cq, .recv_cq = cq,
+		.cap = { 4, 4, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = 1, /* of LSO, which has no name outside of the kernel */
+	};
+	struct ibv_device_attr_ex caps;
+	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh.hop_limit = 1 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_IP_CSUM }, *bad;
+
+	assert_int_equal(ibv_query_device_ex(device->ctx, NULL, &caps), 0);
+	assert_int_equal(caps.tso_caps.supported_qpts, 1u << IBV_QPT_RAW_PACKET);
+	assert_null(ibv_create_qp_ex(device->ctx, &attr));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(transport_to_init(qp, 1), 0);
+	assert_int_equal(ibv_query_gid(device->ctx, 1, 0, &to.grh.dgid), 0);
+	wr.wr.ud.ah = ibv_create_ah(device->pd, &to);
+	assert_non_null(wr.wr.ud.ah);
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), EINVAL);
+	wr.send_flags = 0;
+	wr.opcode = IBV_WR_TSO;
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), EINVAL);
+	assert_int_equal(ibv_destroy_ah(wr.wr.ud.ah), 0);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
 static void
 test_multicast_is_for_datagrams(void **state)
 {
@@ -347,6 +381,7 @@ main(void)
 		cmocka_unit_test_device(test_illegal_requests),
 		cmocka_unit_test_device(test_numbers_of_sending_qps),
 		cmocka_unit_test_device(test_create_flags),
+		cmocka_unit_test_device(test_no_offloads_of_datagrams),
 		cmocka_unit_test_device(test_multicast_is_for_datagrams),
 		cmocka_unit_test_device(test_drained),
 		cmocka_unit_test_device(test_flush_and_reset),
