@@ -138,6 +138,13 @@ void vmlx4_ib_rtr(struct vmlx4_qp *qp);
 void vmlx4_ib_rts(struct vmlx4_qp *qp);   /* from RTR, SQD or SQE */
 /* SQD: an SQ_DRAINED event follows when what was begun is done, if it is wanted. */
 void vmlx4_ib_sqd(struct vmlx4_qp *qp, bool notify);
+/* SQD, and not all is done that was begun. */
+bool vmlx4_ib_draining(const struct vmlx4_qp *qp);
+/* Of the packets that come next, in both directions. */
+struct vmlx4_ib_psns {
+	uint32_t rq, sq;
+};
+struct vmlx4_ib_psns vmlx4_ib_next_psns(const struct vmlx4_qp *qp);
 /* ERR: flush both queues; LAST_WQE_REACHED with an SRQ. */
 void vmlx4_ib_error(struct vmlx4_qp *qp);
 

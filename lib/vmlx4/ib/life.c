@@ -60,6 +60,7 @@ void
 vmlx4_ib_reset(struct vmlx4_qp *qp)
 {
 	forget(qp->ib);
+	qp->ib->tx.psn = 0;
 	vmlx4_sq_reset(qp);
 	vmlx4_rq_reset(&qp->rq);
 	qp->sq.port = NULL;
@@ -110,4 +111,26 @@ vmlx4_ib_sqd(struct vmlx4_qp *qp, bool notify)
 	ib->tx.notify = notify;
 	if (qp->sq.live)
 		vmlx4_ib_reap(qp);
+}
+
+bool
+vmlx4_ib_draining(const struct vmlx4_qp *qp)
+{
+	return qp->ib->tx.draining && qp->ib->tx.first != qp->ib->tx.last;
+}
+
+struct vmlx4_ib_psns
+vmlx4_ib_next_psns(const struct vmlx4_qp *qp)
+{
+	struct vmlx4_ib *ib = qp->ib;
+	struct vmlx4_ib_psns next = { .rq = ib->rx.psn, .sq = ib->tx.psn };
+
+	/* Of what was begun and is not sent yet, or is to be sent again. */
+	if (ib->tx.current != ib->tx.last) {
+		const struct vmlx4_ib_request *request = vmlx4_ib_request_at(ib, ib->tx.current);
+
+		next.sq = (request->psn + (ib->tx.sent > request->acked ? ib->tx.sent :
+			request->acked)) & VMLX4_PSN_MASK;
+	}
+	return next;
 }

@@ -452,6 +452,9 @@ vmlx4_cmd_query_qp(struct vmlx4_context *ctx, const struct vmlx4_cmd *cmd)
 	if (qp->state != IBV_QPS_RESET) {
 		reply.port_num = qp->port->number;
 		reply.path_mtu = RAW_QP_MTU;
+		/* Stored as a power of two: none at all is not to be had. */
+		reply.max_rd_atomic = 1;
+		reply.max_dest_rd_atomic = 1;
 		if (qp->ib != NULL)
 			vmlx4_qp_attr_report(qp, &reply);
 	}

@@ -227,13 +227,15 @@ void
 vmlx4_qp_attr_report(const struct vmlx4_qp *qp, struct ib_uverbs_query_qp_resp *reply)
 {
 	const struct vmlx4_ib_attr *attr = vmlx4_ib_attr(qp->ib);
+	struct vmlx4_ib_psns next = vmlx4_ib_next_psns(qp);
 
+	reply->sq_draining = vmlx4_ib_draining(qp);
 	reply->path_mtu = attr->mtu;
 	reply->path_mig_state = attr->path_mig_state;
 	reply->pkey_index = attr->pkey_index;
 	reply->qkey = attr->qkey;
-	reply->rq_psn = attr->rq_psn;
-	reply->sq_psn = attr->sq_psn;
+	reply->rq_psn = next.rq;
+	reply->sq_psn = next.sq;
 	if (qp->qp_type != IBV_QPT_UD)
 		report_connection(qp, attr, reply);
 }

@@ -204,6 +204,140 @@ test_reads_are_rounded(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
+struct two {
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_qp *from, *to;
+};
+
+static void
+two_new(struct device *device, struct two *two)
+{
+	two->cq = device_cq(device, 15);
+	two->mr = ibv_reg_mr(device->pd, device_memory(8192), 8192, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(two->mr);
+	two->from = device_transport(device, two->cq, IBV_QPT_RC);
+	two->to = device_transport(device, two->cq, IBV_QPT_RC);
+	transport_connect(two->from, 1, two->to->qp_num);
+	transport_connect(two->to, 1, two->from->qp_num);
+}
+
+static void
+two_free(struct two *two)
+{
+	void *memory = two->mr->addr;
+
+	assert_int_equal(ibv_destroy_qp(two->from), 0);
+	assert_int_equal(ibv_destroy_qp(two->to), 0);
+	assert_int_equal(ibv_destroy_cq(two->cq), 0);
+	assert_int_equal(ibv_dereg_mr(two->mr), 0);
+	free(memory);
+}
+
+/* A message of three packets. */
+static void
+send_three(struct two *two)
+{
+	struct ibv_sge sge = { (uintptr_t)two->mr->addr, 3000, two->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	assert_int_equal(ibv_post_send(two->from, &wr, &bad), 0);
+	vmlx4_step(0);
+}
+
+static void
+receive_and_step(struct two *two)
+{
+	struct ibv_sge sge = { (uintptr_t)two->mr->addr + 4096, 4096, two->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	int i;
+
+	assert_int_equal(ibv_post_recv(two->to, &wr, &bad), 0);
+	vmlx4_clock_advance(1000000); /* what a peer that is not ready waits for */
+	for (i = 0; i < 10; i++)
+		vmlx4_step(0);
+}
+
+static struct ibv_qp_attr
+query(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(qp, &attr, ALL, &init), 0);
+	return attr;
+}
+
+static void
+test_next_psns(void **state)
+{
+	struct two two;
+
+	two_new(*state, &two);
+	/* Of packets that nobody took, the first is the next one again. */
+	send_three(&two);
+	assert_int_equal(query(two.from).sq_psn, 0x123456);
+	assert_int_equal(query(two.to).rq_psn, 0x123456);
+	receive_and_step(&two);
+	assert_int_equal(query(two.from).sq_psn, 0x123459);
+	assert_int_equal(query(two.from).rq_psn, 0x123456);
+	assert_int_equal(query(two.to).rq_psn, 0x123459);
+	assert_int_equal(query(two.to).sq_psn, 0x123456);
+	/* An error leaves them, a reset does not. */
+	assert_int_equal(qp_to(two.from, IBV_QPS_ERR, 0), 0);
+	assert_int_equal(query(two.from).sq_psn, 0x123459);
+	assert_int_equal(qp_to(two.from, IBV_QPS_RESET, 0), 0);
+	assert_int_equal(transport_to_init(two.from, 1), 0);
+	assert_int_equal(query(two.from).sq_psn, 0);
+	two_free(&two);
+}
+
+/* A queue drains until what was begun has its answer. */
+static void
+test_draining(void **state)
+{
+	struct device *device = *state;
+	struct ibv_async_event event;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct two two;
+
+	two_new(device, &two);
+	send_three(&two);
+	assert_int_equal(query(two.from).sq_draining, 0);
+	assert_int_equal(ibv_modify_qp(two.from, &attr, IBV_QP_STATE |
+		IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	assert_int_equal(query(two.from).sq_draining, 1);
+	assert_int_equal(query(two.from).qp_state, IBV_QPS_SQD);
+	assert_int_equal(query(two.from).cur_qp_state, IBV_QPS_SQD);
+	receive_and_step(&two);
+	assert_int_equal(query(two.from).sq_draining, 0);
+	assert_int_equal(ibv_get_async_event(device->ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
+	ibv_ack_async_event(&event);
+	two_free(&two);
+}
+
+/* What has no connection has no reads under way: the least that the context can hold. */
+static void
+test_not_connected(void **state)
+{
+	struct device *device = *state;
+	struct ibv_cq *cq = device_cq(device, 15);
+	struct ibv_qp *ud = device_transport(device, cq, IBV_QPT_UD);
+
+	assert_int_equal(query(ud).max_rd_atomic, 0); /* in RESET there is no context */
+	transport_connect(ud, 1, 0);
+	assert_int_equal(query(ud).max_rd_atomic, 1);
+	assert_int_equal(query(ud).max_dest_rd_atomic, 1);
+	assert_int_equal(query(ud).sq_psn, 0x123456);
+	assert_int_equal(query(ud).qkey, 0x1ee7);
+	assert_int_equal(query(ud).path_mtu, IBV_MTU_4096);
+	assert_int_equal(query(ud).ah_attr.is_global, 0);
+	assert_int_equal(ibv_destroy_qp(ud), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
 /* A drained queue may get another way to its peer, with the port in the address. */
 static void
 test_drained_and_moved(void **state)
@@ -302,6 +436,9 @@ main(void)
 		cmocka_unit_test_device(test_values),
 		cmocka_unit_test_device(test_reported_as_set),
 		cmocka_unit_test_device(test_reads_are_rounded),
+		cmocka_unit_test_device(test_next_psns),
+		cmocka_unit_test_device(test_draining),
+		cmocka_unit_test_device(test_not_connected),
 		cmocka_unit_test_device(test_drained_and_moved),
 		cmocka_unit_test_device(test_receives_from_an_srq),
 	};
