@@ -278,7 +278,12 @@ flight_due(struct vmlx4_timer *timer)
 
 	if (complete_due(flight, vmlx4_time(qp->obj.ctx->adapter)))
 		return;
-	qp->state = IBV_QPS_ERR; /* its CQ ran over */
+	/* Its CQ ran over. */
+	if (qp->ib != NULL) {
+		vmlx4_ib_fatal(qp, vmlx4_ib_untold(qp->sq.cq));
+		return;
+	}
+	qp->state = IBV_QPS_ERR;
 	vmlx4_sq_error(qp);
 }
 

@@ -128,6 +128,10 @@ qp_fail(struct vmlx4_fault_rule *rule, struct vmlx4_qp *qp, const char *when)
 	    qp->table != NULL || qp->state == IBV_QPS_RESET || qp->state == IBV_QPS_ERR)
 		return;
 	vmlx4_fault_log(rule, &adapter->fault_state->stats.qp_errors, when, "QPN %#x", qp->qpn);
+	if (qp->ib != NULL) {
+		vmlx4_ib_fatal(qp, (int)qp_event(rule->spec.action));
+		return;
+	}
 	qp->state = IBV_QPS_ERR;
 	if (qp->sq.live)
 		vmlx4_sq_error(qp);

@@ -85,6 +85,13 @@ vmlx4_ib_fatal(struct vmlx4_qp *qp, int event)
 	queues_error(qp); /* what was answered still leaves */
 }
 
+/* Who cannot report a completion is caught by the catastrophe of a local work queue. */
+int
+vmlx4_ib_untold(const struct vmlx4_cq *cq)
+{
+	return cq != NULL && cq->error ? IBV_EVENT_QP_FATAL : -1;
+}
+
 /* The oldest request failed. */
 static void
 stop(struct vmlx4_qp *qp, const struct vmlx4_ib_request *request)
@@ -98,7 +105,7 @@ stop(struct vmlx4_qp *qp, const struct vmlx4_ib_request *request)
 	if (qp->qp_type == IBV_QPT_UD || qp->qp_type == IBV_QPT_UC)
 		send_queue_error(qp);
 	else
-		vmlx4_ib_fatal(qp, -1);
+		vmlx4_ib_fatal(qp, vmlx4_ib_untold(qp->sq.cq));
 }
 
 static void
@@ -125,7 +132,7 @@ vmlx4_ib_reap(struct vmlx4_qp *qp)
 		if (!request->done)
 			return;
 		if (request->signaled && !complete(qp, request)) {
-			vmlx4_ib_fatal(qp, -1); /* its CQ ran over */
+			vmlx4_ib_fatal(qp, vmlx4_ib_untold(qp->sq.cq));
 			return;
 		}
 		ib->tx.first++;

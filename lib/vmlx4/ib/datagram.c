@@ -105,10 +105,10 @@ vmlx4_ib_datagram_received(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *pa
 	if (syndrome != 0) {
 		vmlx4_ib_recv_error(qp, syndrome);
 		if (vmlx4_unknowns(qp->obj.ctx->adapter)->ud_error_fatal != 0)
-			vmlx4_ib_fatal(qp, -1);
+			vmlx4_ib_fatal(qp, vmlx4_ib_recv_untold(qp));
 		return;
 	}
 	if (!vmlx4_ib_recv_complete(qp, packet, imm ? VMLX4_HW_CQE_OP_RECV_IMM :
 	    VMLX4_HW_CQE_OP_RECV, packet->size + GRH_SIZE))
-		vmlx4_ib_fatal(qp, -1);
+		vmlx4_ib_fatal(qp, vmlx4_ib_recv_untold(qp));
 }

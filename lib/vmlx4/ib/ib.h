@@ -147,6 +147,8 @@ struct vmlx4_ib_psns {
 struct vmlx4_ib_psns vmlx4_ib_next_psns(const struct vmlx4_qp *qp);
 /* ERR: flush both queues; LAST_WQE_REACHED with an SRQ. */
 void vmlx4_ib_error(struct vmlx4_qp *qp);
+/* The same by itself, with an IBV_EVENT_* of the QP, or -1: answers still leave. */
+void vmlx4_ib_fatal(struct vmlx4_qp *qp, int event);
 
 /* ---- packets (ib/, engine) ---- */
 

@@ -105,3 +105,9 @@ vmlx4_ib_recv_error(struct vmlx4_qp *qp, uint8_t syndrome)
 		vmlx4_cq_write_error_of(cq, qp->qpn, false, ib->rx.wqe.index, syndrome,
 			ib->rx.srqn);
 }
+
+int
+vmlx4_ib_recv_untold(const struct vmlx4_qp *qp)
+{
+	return vmlx4_ib_untold(recv_cq(qp));
+}

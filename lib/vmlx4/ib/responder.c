@@ -372,10 +372,10 @@ vmlx4_ib_requested(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet)
 		refuse(qp, VMLX4_NAK_REMOTE_ACCESS, IBV_EVENT_QP_ACCESS_ERR);
 		break;
 	case TOO_LONG:
-		refuse(qp, VMLX4_NAK_INVALID_REQUEST, -1);
+		refuse(qp, VMLX4_NAK_INVALID_REQUEST, vmlx4_ib_recv_untold(qp));
 		break;
 	case LOCAL:
-		refuse(qp, VMLX4_NAK_REMOTE_OPERATION, -1);
+		refuse(qp, VMLX4_NAK_REMOTE_OPERATION, vmlx4_ib_recv_untold(qp));
 		break;
 	}
 }
@@ -416,7 +416,7 @@ vmlx4_ib_requested_uc(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet)
 		break;
 	case TOO_LONG:
 	case LOCAL:
-		vmlx4_ib_fatal(qp, -1);
+		vmlx4_ib_fatal(qp, vmlx4_ib_recv_untold(qp));
 		break;
 	}
 	abandon(ib);

@@ -184,8 +184,8 @@ void vmlx4_ib_gather_part(const struct vmlx4_gather *g, uint32_t offset, uint32_
 void vmlx4_ib_reap(struct vmlx4_qp *qp);
 /* A request ends with an error, when its turn comes. */
 void vmlx4_ib_fail(struct vmlx4_qp *qp, struct vmlx4_ib_request *request, uint8_t syndrome);
-/* The QP to the error state, with an IBV_EVENT_* of it, or -1. */
-void vmlx4_ib_fatal(struct vmlx4_qp *qp, int event);
+/* The event of a QP in error: of one that cannot tell so by a completion, or else -1. */
+int vmlx4_ib_untold(const struct vmlx4_cq *cq);
 
 /* ---- requester.c, answers.c ---- */
 
@@ -244,6 +244,8 @@ uint8_t vmlx4_ib_recv_data(struct vmlx4_qp *qp, const uint8_t *data, uint32_t si
 bool vmlx4_ib_recv_complete(struct vmlx4_qp *qp, const struct vmlx4_ib_packet *packet,
 	uint8_t opcode, uint32_t byte_cnt);
 void vmlx4_ib_recv_error(struct vmlx4_qp *qp, uint8_t syndrome);
+/* The event of a QP whose receive WQE was the last: it may not have been able to tell so. */
+int vmlx4_ib_recv_untold(const struct vmlx4_qp *qp);
 
 /* ---- datagram.c ---- */
 

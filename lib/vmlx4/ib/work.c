@@ -291,6 +291,8 @@ responder_gone(struct vmlx4_qp *qp, bool at_packet)
 	struct vmlx4_ib *ib = qp->ib;
 	uint32_t psn = at_packet ? ib->rx.psn : vmlx4_ib_answer_psn(qp);
 
+	if (qp->qp_type == IBV_QPT_XRC_RECV)
+		qp->srq = NULL; /* the packet named it, which was left in the middle */
 	if (ib->rx.has_wqe)
 		vmlx4_ib_recv_error(qp, VMLX4_HW_SYN_LOC_PROT);
 	vmlx4_ib_answers_drop(qp); /* it would meet the same again */

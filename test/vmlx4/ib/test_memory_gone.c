@@ -114,6 +114,38 @@ test_datagrams(void **state)
 	gone_free(bed);
 }
 
+/*
+ * A receiver of XRC has the queue that a packet names for as long as it looks at the
+ * packet, and not for good: the queue can go before it does.
+ */
+static void
+test_of_an_xrc_receiver(void **state)
+{
+	static struct vmlx4_srq *srqs[VMLX4_SRQ_TABLE];
+	struct bed *bed = gone_new(IBV_QPT_XRC_SEND);
+	struct vmlx4_xrcd xrcd = { .xrcdn = 1 };
+	struct vmlx4_srq srq = { .obj.ctx = bed->card.ctx, .srqn = 0x47, .pd = &bed->card.pd,
+		.cq = bed->b.cq, .xrcd = &xrcd };
+	struct bed_wr wr = one(bed, 0x08);
+
+	(void)state;
+	bed->b.qp->qp_type = IBV_QPT_XRC_RECV;
+	bed->b.qp->xrcd = &xrcd;
+	srqs[srq.srqn] = &srq;
+	bed->card.adapter->srq_table = srqs;
+	wr.flags |= srq.srqn << 8;
+	take_away(bed->b.memory);
+	bed_post(&bed->a, &wr);
+	bed_step(bed);
+	bed_failed(&bed->a, VMLX4_HW_SYN_REM_OP);
+	assert_int_equal(bed->b.qp->state, IBV_QPS_ERR);
+	assert_null(bed->b.qp->srq);
+	assert_int_equal(bed_event(bed), IBV_EVENT_QP_ACCESS_ERR);
+	assert_int_equal(bed_event(bed), 0xff);
+	bed->card.adapter->srq_table = NULL;
+	gone_free(bed);
+}
+
 int
 main(void)
 {
@@ -121,6 +153,7 @@ main(void)
 		cmocka_unit_test(test_of_the_requester),
 		cmocka_unit_test(test_of_the_responder),
 		cmocka_unit_test(test_datagrams),
+		cmocka_unit_test(test_of_an_xrc_receiver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
