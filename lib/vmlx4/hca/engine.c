@@ -16,18 +16,15 @@
 #include "../uverbs/uverbs.h"
 #include "../wire/wire.h"
 #include "internal.h"
+#include "turns.h"
 
 #define SQ_BUDGET 64u          /* WQEs of one queue before the next has its turn */
 #define WIRE_BUDGET 64u        /* frames of one wire */
 #define PASS_BUDGET 512u       /* so that a command waits some ten microseconds at most */
 #define PASSES_PER_LOCK 16
 
-/* Idle passes before the engine yields, then sleeps short, then longer. */
-#define IDLE_SPIN 400u
-#define IDLE_YIELD 600u
-#define IDLE_SHORT 2600u
-#define SLEEP_SHORT_NS 20000
-#define SLEEP_LONG_NS 500000
+#define NAP_NS 20000
+#define SLEEP_NS 500000
 #define ASIDE_NS 1000000u      /* how long a command may take to come for the lock */
 
 #define AUDIT_NS 100000000u    /* how often queues are looked at without a doorbell */
@@ -359,24 +356,39 @@ engine_nap(struct vmlx4_adapter *adapter, uint64_t longest)
 }
 
 static void
-engine_rest(struct vmlx4_adapter *adapter, unsigned int idle)
+engine_rest(struct vmlx4_adapter *adapter, enum vmlx4_rest_kind kind)
 {
 	struct vmlx4_engine *engine = adapter->engine;
-	uint64_t from, asked = 0;
+	uint64_t from, to, asked = 0;
 
-	if (idle < IDLE_SPIN) {
+	if (kind == VMLX4_REST_SPIN) {
 		__builtin_ia32_pause();
 		return;
 	}
 	from = vmlx4_now_ns();
-	if (idle < IDLE_YIELD) {
+	if (kind == VMLX4_REST_YIELD) {
 		sched_yield();
 	} else {
-		asked = engine_nap(adapter, idle < IDLE_SHORT ? SLEEP_SHORT_NS : SLEEP_LONG_NS);
+		asked = engine_nap(adapter, kind == VMLX4_REST_NAP ? NAP_NS : SLEEP_NS);
 		engine_sleep(adapter, (long)asked);
 	}
+	to = vmlx4_now_ns();
+	if (kind == VMLX4_REST_YIELD)
+		vmlx4_rest_yielded(&engine->rest, from, to);
 	if (engine->placed)
-		vmlx4_placement_rested(&engine->placement, from, vmlx4_now_ns(), asked);
+		vmlx4_placement_rested(&engine->placement, from, to, asked);
+}
+
+/* What is to be done before the thread rests, still with the lock. */
+static void
+engine_before_rest(struct vmlx4_adapter *adapter, enum vmlx4_rest_kind before,
+	enum vmlx4_rest_kind kind)
+{
+	if (kind > VMLX4_REST_SPIN && before <= VMLX4_REST_SPIN)
+		vmlx4_wires_idle(adapter);
+	/* Asleep the clock would stand still between so many passes. */
+	if (kind > VMLX4_REST_YIELD)
+		engine_clock(adapter);
 }
 
 /*
@@ -427,11 +439,14 @@ engine_main(void *arg)
 {
 	struct vmlx4_engine *engine = arg;
 	struct vmlx4_adapter *adapter = engine->adapter;
-	unsigned int idle = 0, done, i;
+	enum vmlx4_rest_kind kind = VMLX4_REST_NONE, before;
+	struct vmlx4_rest *rest = &engine->rest;
+	unsigned int done, i;
 
 	engine_unseen(true);
 	prctl(PR_SET_NAME, "vmlx4-engine");
 	prctl(PR_SET_TIMERSLACK, 1000);
+	vmlx4_short_turns();
 	while (!atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
 		engine_step_aside(adapter);
 		pthread_mutex_lock(&adapter->lock);
@@ -444,15 +459,13 @@ engine_main(void *arg)
 			    memory_order_relaxed) != 0)
 				break;
 		}
-		idle = done != 0 ? 0 : idle + 1;
-		if (idle == IDLE_SPIN)
-			vmlx4_wires_idle(adapter);
-		/* Asleep the clock would stand still between so many passes. */
-		if (idle > IDLE_YIELD)
-			engine_clock(adapter);
+		before = kind;
+		kind = vmlx4_rest_next(rest, done != 0,
+			rest->crowded_until != 0 ? vmlx4_now_ns() : 0);
+		engine_before_rest(adapter, before, kind);
 		pthread_mutex_unlock(&adapter->lock);
-		if (idle != 0)
-			engine_rest(adapter, idle);
+		if (kind != VMLX4_REST_NONE)
+			engine_rest(adapter, kind);
 	}
 	engine_unseen(false);
 	return NULL;

@@ -22,6 +22,7 @@
 #include "hw.h"
 #include "parse.h"
 #include "placement.h"
+#include "rest.h"
 #include "unknowns.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -316,6 +317,7 @@ struct vmlx4_engine {
 	atomic_bool stop;
 	unsigned int passes;
 	uint64_t audit_at;   /* when to look at idle queues again */
+	struct vmlx4_rest rest;
 	bool placed;         /* nobody told it which CPU to use */
 	struct vmlx4_placement placement;
 	struct vmlx4_injected_list injected;

@@ -27,6 +27,21 @@ vmlx4_ib_retry_arm(struct vmlx4_qp *qp)
 	vmlx4_timer_arm(adapter, &ib->tx.retry.timer, vmlx4_time(adapter) + time);
 }
 
+/* Is the time over, and what arrived until then not looked at yet? */
+static void
+overdue(struct vmlx4_ib *ib, bool on)
+{
+	struct vmlx4_ib_work *work = ib->qp->obj.ctx->adapter->ib;
+
+	if (ib->tx.overdue == on)
+		return;
+	ib->tx.overdue = on;
+	if (on)
+		TAILQ_INSERT_TAIL(&work->overdue, ib, overdue_next);
+	else
+		TAILQ_REMOVE(&work->overdue, ib, overdue_next);
+}
+
 /* The peer answered: all tries are left, and the time starts anew. */
 static void
 progress(struct vmlx4_qp *qp)
@@ -36,6 +51,7 @@ progress(struct vmlx4_qp *qp)
 	ib->tx.retries = ib->attr.retry_cnt;
 	ib->tx.rnr_retries = ib->attr.rnr_retry;
 	ib->tx.implied = false;
+	overdue(ib, false);
 	vmlx4_timer_cancel(qp->obj.ctx->adapter, &ib->tx.retry.timer);
 	if (ib->tx.first != ib->tx.last)
 		vmlx4_ib_retry_arm(qp);
@@ -58,12 +74,19 @@ try_again(struct vmlx4_qp *qp)
 	vmlx4_ib_go_back(qp);
 }
 
+/* An engine that was away for long may find the answer among what has arrived. */
 static void
 retry_due(struct vmlx4_timer *timer)
 {
-	struct vmlx4_qp *qp = ((struct vmlx4_ib_timer *)(void *)timer)->qp;
+	overdue(((struct vmlx4_ib_timer *)(void *)timer)->qp->ib, true);
+}
+
+void
+vmlx4_ib_answer_missed(struct vmlx4_qp *qp)
+{
 	struct vmlx4_ib *ib = qp->ib;
 
+	overdue(ib, false);
 	if (ib->tx.first == ib->tx.last || ib->tx.rnr_waits)
 		return;
 	/* Nothing is under way while the port lets nothing out. */
@@ -104,6 +127,7 @@ vmlx4_ib_timers_cancel(struct vmlx4_qp *qp)
 {
 	vmlx4_timer_cancel(qp->obj.ctx->adapter, &qp->ib->tx.retry.timer);
 	vmlx4_timer_cancel(qp->obj.ctx->adapter, &qp->ib->tx.rnr.timer);
+	overdue(qp->ib, false);
 }
 
 /* ---- answers ---- */

@@ -94,6 +94,7 @@ struct vmlx4_ib {
 		bool rnr_waits;
 		bool failed;           /* one of them: no new one begins */
 		bool implied;          /* went back for a lost answer, and no progress since */
+		bool overdue;          /* the time is over; in work->overdue */
 		bool draining, notify; /* SQD */
 		struct vmlx4_ib_timer retry, rnr;
 	} tx;
@@ -121,7 +122,7 @@ struct vmlx4_ib {
 	struct vmlx4_ib_answer answers[VMLX4_IB_ANSWERS];
 	uint32_t answer_first, answer_last;
 	bool answering;            /* in work->answering */
-	TAILQ_ENTRY(vmlx4_ib) answers_next;
+	TAILQ_ENTRY(vmlx4_ib) answers_next, overdue_next;
 };
 TAILQ_HEAD(vmlx4_ib_list, vmlx4_ib);
 
@@ -143,7 +144,7 @@ struct vmlx4_ib_work {
 	struct vmlx4_ib_frames frames; /* arrived */
 	unsigned int waiting;      /* of them */
 	struct vmlx4_ib_frame *current;
-	struct vmlx4_ib_list answering;
+	struct vmlx4_ib_list answering, overdue;
 	struct vmlx4_qp *active;
 	enum vmlx4_ib_phase phase;
 };
@@ -202,6 +203,8 @@ bool vmlx4_ib_begin_failed(struct vmlx4_qp *qp);
 void vmlx4_ib_go_back(struct vmlx4_qp *qp);
 void vmlx4_ib_kick(struct vmlx4_qp *qp);
 void vmlx4_ib_retry_arm(struct vmlx4_qp *qp);
+/* Nothing came in time: try again, or not. */
+void vmlx4_ib_answer_missed(struct vmlx4_qp *qp);
 void vmlx4_ib_timers_init(struct vmlx4_qp *qp);
 void vmlx4_ib_timers_cancel(struct vmlx4_qp *qp);
 /* A response arrived. */

@@ -23,6 +23,7 @@ vmlx4_ib_work_new(void)
 		return NULL;
 	STAILQ_INIT(&work->frames);
 	TAILQ_INIT(&work->answering);
+	TAILQ_INIT(&work->overdue);
 	return work;
 }
 
@@ -279,6 +280,8 @@ vmlx4_ib_run(struct vmlx4_adapter *adapter, unsigned int budget)
 	}
 	work->active = NULL;
 	work->phase = VMLX4_IB_IDLE;
+	while (work->waiting == 0 && (ib = TAILQ_FIRST(&work->overdue)) != NULL)
+		vmlx4_ib_answer_missed(ib->qp);
 	return done;
 }
 

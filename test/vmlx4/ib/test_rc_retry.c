@@ -200,6 +200,28 @@ test_cable_out(void **state)
 	bed_free(bed);
 }
 
+/* The answer was there in time, and the engine was not: that is no retry. */
+static void
+test_engine_was_away(void **state)
+{
+	struct bed *bed = bed_new(IBV_QPT_RC, 2);
+	struct bed_wr wr = { .opcode = 0x0a, .flags = SIGNALED, .sges = 1,
+		.sge = { { bed->a.memory, 100 } } };
+
+	(void)state;
+	bed_recv(&bed->b, bed->b.memory, 100);
+	bed_post(&bed->a, &wr);
+	vmlx4_engine_kick(bed->card.ctx);
+	assert_int_not_equal(vmlx4_engine_pass(bed->card.adapter, 0), 0);
+	assert_int_equal(done_at(&bed->b), 1);
+	assert_int_equal(done_at(&bed->a), 0);
+	bed_advance(bed, 10 * TIMEOUT);
+	bed_sent(&bed->a, 0x0a, 0);
+	assert_int_equal(stats(bed, 1)->tx_roce_timeouts, 0);
+	assert_int_equal(stats(bed, 1)->tx_roce, 1);
+	bed_free(bed);
+}
+
 /* Out, and back before it is too late. */
 static void
 test_cable_back(void **state)
@@ -333,6 +355,7 @@ main(void)
 		cmocka_unit_test(test_responses_lost),
 		cmocka_unit_test(test_reads_again_and_new_ones),
 		cmocka_unit_test(test_cable_out),
+		cmocka_unit_test(test_engine_was_away),
 		cmocka_unit_test(test_cable_back),
 		cmocka_unit_test(test_receiver_not_ready),
 		cmocka_unit_test(test_never_ready),
