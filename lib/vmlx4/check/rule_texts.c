@@ -87,10 +87,10 @@ static const struct vmlx4_rule_text rules[VMLX4_RULES] = {
 	},
 	[VMLX4_RULE_SQ_RESERVED] = {
 		"sq-reserved",
-		"The bits 30, 26 to 24, 7 and 5 of dword 0 of a WQE are 0. Checksums are asked for on\n"
-		"raw packet QPs, and for datagrams of InfiniBand ports.",
-		"rdma-core and Linux: no mlx4 driver sets them on an Ethernet queue; libmlx4 refuses\n"
-		"IBV_SEND_IP_CSUM to a datagram on Ethernet.",
+		"The bits 30, 26 to 24, 7 and 5 of dword 0 of a WQE are 0. Checksums are asked\n"
+		"for on raw packet QPs, and for datagrams of InfiniBand ports.",
+		"rdma-core and Linux: no mlx4 driver sets them on an Ethernet queue;\n"
+		"libmlx4 refuses IBV_SEND_IP_CSUM to a datagram on Ethernet.",
 		"dwords 0 and 2 of each WQE.",
 	},
 	[VMLX4_RULE_SQ_INDEX] = {
