@@ -145,6 +145,8 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	if (((*txq->next_owner ^ txq->next_expected) & DVQ_CQE_OWNER) == 0 ||
 	    txq->freed != txq->sq.ci)
 		return tx_burst_reaped(txq, pkts, n);
+	if (unlikely(n == 0) && txq->signalled == txq->sq.pi)
+		return 0;
 	return tx_burst_on(txq, pkts, n);
 }
 
