@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "dvq_check.h"
 #include "dvq_rq.h"
@@ -47,6 +48,20 @@ dvq_srq_room(const struct dvq_srq *srq)
 	return srq->mask - (srq->pi - srq->ci);
 }
 
+/*
+ * The number of the free WQE behind one, in its lower bits: read with the reserved bytes
+ * before it, which takes an instruction less and is masked out.
+ */
+static inline uint32_t
+dvq_srq_link(const void *wqe)
+{
+	uint32_t first;
+
+	static_assert(offsetof(struct dvq_srq_next_seg, next) == 2, "the link");
+	memcpy(&first, wqe, sizeof(first));
+	return be32toh(first) & 0xffff;
+}
+
 /* Take the first free WQE, whose segments are written. Returns its number. */
 static inline uint32_t
 dvq_srq_take(struct dvq_srq *srq, const struct dvq_srq_next_seg *wqe)
@@ -54,7 +69,7 @@ dvq_srq_take(struct dvq_srq *srq, const struct dvq_srq_next_seg *wqe)
 	uint32_t number = srq->head;
 
 	/* Bounded: who else wrote there must not lead us out of the ring. */
-	srq->head = be16toh(wqe->next) & srq->mask;
+	srq->head = dvq_srq_link(wqe) & srq->mask;
 	srq->pi++;
 	return number;
 }
@@ -93,24 +108,26 @@ dvq_srq_post(struct dvq_srq *srq, const struct dvq_sge *sge, uint32_t n)
 static inline uint32_t
 dvq_srq_post_each(struct dvq_srq *srq, const struct dvq_sge *sge, uint16_t *numbers, uint32_t n)
 {
-	uint32_t head = srq->head, tail = srq->tail, mask = srq->mask, done = 0;
+	uint32_t head = srq->head, mask = srq->mask, room = dvq_srq_room(srq);
 	uint8_t *buf = srq->buf, shift = srq->stride_shift;
 	int full = srq->max_sge == 1;
-	struct dvq_srq_next_seg *wqe;
-	struct dvq_data_seg *seg;
+	const struct dvq_sge *end;
 
-	for (; done != n && head != tail; done++) {
-		wqe = (struct dvq_srq_next_seg *)(buf + ((size_t)head << shift));
-		seg = (struct dvq_data_seg *)(wqe + 1);
-		dvq_seg_from_sge(seg, &sge[done]);
+	n = n < room ? n : room;
+	for (end = sge + n; sge != end; sge++) {
+		uint8_t *wqe = buf + ((size_t)head << shift);
+		struct dvq_data_seg *seg =
+			(struct dvq_data_seg *)(wqe + sizeof(struct dvq_srq_next_seg));
+
+		dvq_seg_from_sge(seg, sge);
 		if (!full)
 			dvq_rq_terminate(seg + 1);
-		numbers[done] = (uint16_t)head;
-		head = be16toh(wqe->next) & mask;
+		*numbers++ = (uint16_t)head;
+		head = dvq_srq_link(wqe) & mask;
 	}
 	srq->head = head;
-	srq->pi += done;
-	return done;
+	srq->pi += n;
+	return n;
 }
 
 /**

@@ -50,6 +50,13 @@ uint32_t mdv_rx_switch_ring(struct mdv_rxq *rxq, uint32_t max);
 
 /* ---- what a CQE says about a packet ---- */
 
+/* Packets have opcodes of two bits: one test tells most CQEs from errors. */
+static inline bool
+rx_may_be_error(const struct dvq_cqe *cqe)
+{
+	return (cqe->owner_sr_opcode & (DVQ_CQE_OP_ERROR & ~3u)) != 0;
+}
+
 static inline bool
 rx_is_tagged(const struct dvq_cqe *cqe)
 {

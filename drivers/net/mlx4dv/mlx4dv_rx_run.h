@@ -49,7 +49,8 @@ rx_run(struct mdv_rxq *rxq, const uint8_t *at, struct rte_mbuf **pkts, struct rt
 
 		rte_prefetch0(elts[MDV_RX_AHEAD]);
 		/* A length of 0, or beyond the buffer, or below the FCS, is no packet. */
-		if (unlikely(dvq_cqe_is_error(cqe) || len - 1 >= room)) {
+		if (unlikely(rx_may_be_error(cqe) || len - 1 >= room) &&
+		    (dvq_cqe_is_error(cqe) || len - 1 >= room)) {
 			mdv_rx_count_error(rxq, cqe);
 			continue;
 		}
