@@ -135,7 +135,10 @@ struct vmlx4_ib_attr *vmlx4_ib_attr(struct vmlx4_ib *ib);
  */
 void vmlx4_ib_reset(struct vmlx4_qp *qp);
 void vmlx4_ib_rtr(struct vmlx4_qp *qp);
-void vmlx4_ib_rts(struct vmlx4_qp *qp);   /* from RTR, SQD or SQE */
+/* What RTS takes: false, and nothing has changed, if there is no memory for it. */
+bool vmlx4_ib_requests_new(struct vmlx4_qp *qp);
+/* From RTR, SQD or SQE; vmlx4_ib_requests_new() comes before. */
+void vmlx4_ib_rts(struct vmlx4_qp *qp);
 /* SQD: an SQ_DRAINED event follows when what was begun is done, if it is wanted. */
 void vmlx4_ib_sqd(struct vmlx4_qp *qp, bool notify);
 /* SQD, and not all is done that was begun. */

@@ -89,10 +89,6 @@ vmlx4_ib_rts(struct vmlx4_qp *qp)
 {
 	struct vmlx4_ib *ib = qp->ib;
 
-	if (!vmlx4_ib_requests_new(qp)) {
-		vmlx4_ib_fatal(qp, IBV_EVENT_QP_FATAL); /* no memory */
-		return;
-	}
 	/* From SQD and SQE on the PSNs go on. */
 	if (!ib->tx.draining && !qp->sq.error && !qp->sq.live)
 		ib->tx.psn = ib->attr.sq_psn & VMLX4_PSN_MASK;

@@ -196,7 +196,6 @@ vmlx4_ib_request_at(struct vmlx4_ib *ib, uint32_t number)
 	return &ib->tx.requests[number & ib->tx.mask];
 }
 
-bool vmlx4_ib_requests_new(struct vmlx4_qp *qp);
 /* The WQE at the head was left in the middle: it ends as one with a bad key. False: none. */
 bool vmlx4_ib_begin_failed(struct vmlx4_qp *qp);
 /* Send again from the oldest that was not answered on. */

@@ -157,6 +157,8 @@ transport_modify(struct vmlx4_qp *qp, const struct ib_uverbs_modify_qp *request,
 
 	if (ret < 0)
 		return ret;
+	if (to == IBV_QPS_RTS && !vmlx4_ib_requests_new(qp))
+		return -ENOMEM;
 	/* The attributes first: the step may begin to use them. */
 	vmlx4_qp_attr_store(qp, request, mask, mac);
 	transport_step(qp, to, port, (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&

@@ -100,6 +100,7 @@ connect_to(struct bed_end *end, const struct bed_end *peer, uint32_t sq_psn, uin
 	attr->rnr_retry = 2;
 	end->qp->state = IBV_QPS_RTR;
 	vmlx4_ib_rtr(end->qp);
+	assert_true(vmlx4_ib_requests_new(end->qp));
 	end->qp->state = IBV_QPS_RTS;
 	vmlx4_ib_rts(end->qp);
 }
