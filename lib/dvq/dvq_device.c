@@ -22,6 +22,8 @@ dvq_query_device(struct ibv_context *ctx, struct dvq_device *device)
 	struct mlx4dv_context attr = { .comp_mask = 0 };
 	int ret = check_context(ctx);
 
+	if (ret == 0 && device == NULL)
+		ret = -EINVAL;
 	if (ret == 0)
 		ret = -mlx4dv_query_device(ctx, &attr);
 	if (ret == 0 && attr.version != 0)
@@ -67,7 +69,7 @@ dvq_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr, uint32_
 	struct dvq_device device;
 	int ret = dvq_query_device(ctx, &device);
 
-	if (ret == 0 && inline_recv > device.max_inline_recv)
+	if (ret == 0 && (attr == NULL || inline_recv > device.max_inline_recv))
 		ret = -EINVAL;
 	if (ret != 0) {
 		errno = -ret;
@@ -150,6 +152,8 @@ dvq_datagram_init(struct dvq_datagram_seg *to, struct ibv_ah *ah, uint32_t qpn, 
 
 	if (ret != 0)
 		return ret;
+	if (to == NULL)
+		return -EINVAL;
 	errno = 0;
 	cq = ibv_create_cq(ah->context, 1, NULL, NULL, 0);
 	if (cq == NULL)

@@ -213,22 +213,26 @@ check_srq(struct dvq_open_request *req, struct opened *got)
 	return 0;
 }
 
-/*
- * All queues of a context share a UAR page: where a QP rings, a CQ is armed.
- * An old libmlx4 leaves the bit of a member clear that it does not know.
- */
+/* All queues of a context share a UAR page: where a QP rings, a CQ is armed. */
+static void *
+uar_by_qp(const struct dvq_open_request *req, const struct opened *got, const struct ibv_cq *cq)
+{
+	if (req->qp == NULL || cq == NULL || cq->context != req->qp->context)
+		return NULL;
+	return (uint8_t *)got->qp.sdb - DVQ_UAR_SEND_DB;
+}
+
+/* An old libmlx4 leaves the bit of a member clear that it does not know. */
 static int
 check_missing(struct dvq_open_request *req, struct opened *got)
 {
-	uint8_t *uar = req->qp != NULL ? (uint8_t *)got->qp.sdb - DVQ_UAR_SEND_DB : NULL;
-
 	req->missing = 0;
 	if (req->qp != NULL && (got->qp.comp_mask & MLX4DV_QP_MASK_UAR_MMAP_OFFSET) == 0)
 		req->missing |= DVQ_UAR_OFFSET;
 	if ((got->cq.comp_mask & MLX4DV_CQ_MASK_UAR) == 0)
-		got->cq.cq_uar = uar;
+		got->cq.cq_uar = uar_by_qp(req, got, req->ibv_cq);
 	if ((got->recv_cq.comp_mask & MLX4DV_CQ_MASK_UAR) == 0)
-		got->recv_cq.cq_uar = uar;
+		got->recv_cq.cq_uar = uar_by_qp(req, got, req->ibv_recv_cq);
 	if ((req->cq != NULL && got->cq.cq_uar == NULL) ||
 	    (req->recv_cq != NULL && got->recv_cq.cq_uar == NULL))
 		req->missing |= DVQ_ARM;
@@ -363,6 +367,8 @@ dvq_open(struct dvq_open_request *req)
 	struct opened got;
 	int ret;
 
+	if (req == NULL)
+		return -EINVAL;
 	req->error[0] = '\0';
 	ret = check_request(req);
 	if (ret == 0)

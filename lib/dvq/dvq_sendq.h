@@ -216,7 +216,9 @@ dvq_send_inline(struct dvq_send *send, const void *data, uint32_t len)
 	uint32_t offset = send->size;
 	uint32_t in_block = offset & (DVQ_SQ_BB_SIZE - 1);
 
-	if (in_block == 0 || in_block + sizeof(struct dvq_inline_seg) + len > DVQ_SQ_BB_SIZE)
+	/* The last unit of a stride of 1024 bytes is no WQE's. */
+	if (in_block == 0 || in_block + sizeof(struct dvq_inline_seg) + len > DVQ_SQ_BB_SIZE ||
+	    offset >= DVQ_WQE_MAX_UNITS * DVQ_WQE_UNIT)
 		return dvq_send_inline_blocks(send, data, len);
 	*(uint32_t *)(send->wqe + offset) = htobe32(DVQ_SEG_INLINE | len);
 	memcpy(send->wqe + offset + sizeof(struct dvq_inline_seg), data, len);

@@ -216,6 +216,7 @@ test_senseless_requests(void **state)
 	struct dvq_open_request req = { .qp = NULL };
 
 	(void)state;
+	assert_int_equal(dvq_open(NULL), -EINVAL);
 	expect_refusal(&req, -EINVAL, "nothing to open");
 	req = (struct dvq_open_request){ .qp = &ibv_qp };
 	expect_refusal(&req, -EINVAL, "QP");
@@ -320,6 +321,26 @@ test_uar_of_an_old_library_by_the_qp(void **state)
 	assert_int_equal(dvq_open(&req), 0);
 	assert_int_equal(req.missing, 0);
 	assert_ptr_equal(cq.uar, uar);
+}
+
+/* That of another context would be no place to arm it. */
+static void
+test_uar_of_an_old_library_and_two_contexts(void **state)
+{
+	struct ibv_context other = { .ops.poll_cq = poll_cq };
+	struct ibv_cq foreign = { .context = &other };
+	struct dvq_open_request req = everything();
+
+	(void)state;
+	lib.cq.comp_mask = 0;
+	lib.cq.cq_uar = NULL;
+	req.ibv_cq = &foreign;
+	req.need = DVQ_ARM;
+	expect_refusal(&req, -ENOTSUP, "UAR page");
+	req.need = 0;
+	assert_int_equal(dvq_open(&req), 0);
+	assert_int_equal(req.missing, DVQ_ARM);
+	assert_null(cq.uar);
 }
 
 /* What was not asked for must not be answered. */
@@ -541,6 +562,7 @@ main(void)
 		cmocka_unit_test_setup(test_wrong_counts, setup),
 		cmocka_unit_test_setup(test_missing_answers, setup),
 		cmocka_unit_test_setup(test_uar_of_an_old_library_by_the_qp, setup),
+		cmocka_unit_test_setup(test_uar_of_an_old_library_and_two_contexts, setup),
 		cmocka_unit_test_setup(test_unexpected_answer, setup),
 		cmocka_unit_test_setup(test_sendq_of_every_stride, setup),
 		cmocka_unit_test_setup(test_two_cqs, setup),

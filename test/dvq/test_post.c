@@ -216,6 +216,30 @@ test_inline(void **state)
 	expect_dump(s.mem + 384, "0000000a 00000002 00000000 00000000 80000000 eeeeeeee");
 }
 
+/* Of a stride of 1024 bytes the last 16 are no WQE's: its length counts to 1008. */
+static void
+test_inline_behind_the_last_segment(void **state)
+{
+	struct dvq_send send;
+	uint32_t len, i;
+
+	(void)state;
+	sendq_init(&s, 10, 32);
+	for (len = 0; len <= 13; len++) {
+		assert_int_equal(dvq_send_begin(&send, &s.sq), 0);
+		for (i = 0; i < 62; i++)
+			assert_int_equal(dvq_send_sge(&send, &one), 0);
+		assert_int_equal(send.size, 1008);
+		assert_int_equal(dvq_send_inline(&send, "hello, world!", len), -EMSGSIZE);
+		assert_int_equal(dvq_send_lso(&send, "hello, world!", 12, 100), -EMSGSIZE);
+		assert_int_equal(dvq_send_sge(&send, &one), -EMSGSIZE);
+		assert_int_equal(send.size, 1008);
+		expect_dump(s.mem + 1008, "eeeeeeee eeeeeeee eeeeeeee eeeeeeee");
+	}
+	dvq_send_end(&send, DVQ_OP_SEND, 0, 0);
+	expect_dump(s.mem, "0000000a 0000003f");
+}
+
 /* Behind a datagram: the segments start with the second block. */
 static void
 test_inline_datagram(void **state)
@@ -337,6 +361,7 @@ main(void)
 		cmocka_unit_test_setup(test_bind_mw, setup),
 		cmocka_unit_test_setup(test_datagram, setup),
 		cmocka_unit_test_setup(test_inline, setup),
+		cmocka_unit_test_setup(test_inline_behind_the_last_segment, setup),
 		cmocka_unit_test_setup(test_inline_datagram, setup),
 		cmocka_unit_test_setup(test_lso, setup),
 		cmocka_unit_test_setup(test_refused_whole, setup),

@@ -199,6 +199,7 @@ test_query_device(void **state)
 	assert_int_equal(device.max_inline_recv, 512);
 	assert_int_equal(dvq_query_device(&closed, &device), -EINVAL);
 	assert_int_equal(dvq_query_device(NULL, &device), -EINVAL);
+	assert_int_equal(dvq_query_device(live->ctx, NULL), -EINVAL);
 	closed.ops.poll_cq = (void *)(uintptr_t)strlen;
 	assert_int_equal(dvq_query_device(&closed, &device), -EOPNOTSUPP);
 }
@@ -292,6 +293,9 @@ test_inline_receive_beyond_the_device(void **state)
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
 		.cap = small, .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = live->pd };
 
+	errno = 0;
+	assert_null(dvq_create_qp(live->ctx, NULL, 0));
+	assert_int_equal(errno, EINVAL);
 	errno = 0;
 	assert_null(dvq_create_qp(live->ctx, &attr, 513));
 	assert_int_equal(errno, EINVAL);

@@ -41,6 +41,8 @@ test_segment_of_an_address_handle(void **state)
 	struct dvq_datagram_seg to;
 	uint8_t gid[16];
 
+	assert_int_equal(dvq_datagram_init(NULL, ah, 0x123456, QKEY), -EINVAL);
+	assert_int_equal(dvq_datagram_init(&to, NULL, 0x123456, QKEY), -EINVAL);
 	assert_int_equal(dvq_datagram_init(&to, ah, 0x123456, QKEY), 0);
 	assert_int_equal(be32toh(to.port_pd) >> 24 & 0xf, 1);
 	assert_int_equal(be32toh(to.qpn), 0x123456);
