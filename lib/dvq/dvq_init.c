@@ -40,12 +40,8 @@ list_wanted(struct mlx4dv_obj *obj, struct wanted list[4])
 	list[3] = (struct wanted){ MLX4DV_OBJ_RWQ, "WQ", obj->rwq.in, rwq, 0, 0 };
 }
 
-/*
- * Read memory that may not be there any more. Where the system forbids the call
- * nothing can be found out, and the memory is read as it is.
- */
-static int
-read_memory(void *to, const void *from, size_t size)
+int
+dvq_read_memory(void *to, const void *from, size_t size)
 {
 	struct iovec local = { .iov_base = to, .iov_len = size };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)from, .iov_len = size };
@@ -91,7 +87,7 @@ check_context(const char *name, const struct ibv_context *ctx, const struct dvq_
 	struct ibv_context copy;
 	Dl_info theirs;
 
-	if (ctx == NULL || read_memory(&copy, ctx, sizeof(copy)) != 0 ||
+	if (ctx == NULL || dvq_read_memory(&copy, ctx, sizeof(copy)) != 0 ||
 	    copy.ops.poll_cq == NULL ||
 	    dladdr((void *)(uintptr_t)copy.ops.poll_cq, &theirs) == 0)
 		return dvq_fail(error, -EINVAL, "the %s is none of an open device: was it "
@@ -110,7 +106,7 @@ dvq_check_provider(const char *name, const void *object, const struct dvq_error 
 
 	if (strcmp(name, "context") == 0)
 		return check_context(name, object, error);
-	if (read_memory(&ctx, object, sizeof(ctx)) != 0)
+	if (dvq_read_memory(&ctx, object, sizeof(ctx)) != 0)
 		ctx = NULL;
 	return check_context(name, ctx, error);
 }

@@ -94,6 +94,23 @@ init_objects(struct dvq_open_request *req, struct opened *out)
 
 /* ---- what libmlx4 said ---- */
 
+/*
+ * libmlx4 takes a ring away with its queue, and then what is in the memory of a
+ * destroyed object may still look like one.
+ */
+static int
+check_there(struct dvq_open_request *req, const char *name, uint32_t number,
+	    const void *ring, const volatile void *record)
+{
+	uint32_t dword;
+
+	if (dvq_read_memory(&dword, ring, sizeof(dword)) == 0 &&
+	    dvq_read_memory(&dword, (const void *)(uintptr_t)record, sizeof(dword)) == 0)
+		return 0;
+	return FAIL(req, -EINVAL, "the memory of %s 0x%06x is gone: was it destroyed?", name,
+		    number);
+}
+
 static int
 check_sq(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 {
@@ -135,6 +152,8 @@ check_sendq(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 static int
 check_qp(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 {
+	int ret = 0;
+
 	if (qp->buf.buf == NULL || qp->sdb == NULL)
 		return FAIL(req, -ENOTSUP, "QP 0x%06x: libmlx4 reports no buffer or doorbell",
 			    req->qp->qp_num);
@@ -144,8 +163,13 @@ check_qp(struct dvq_open_request *req, const struct mlx4dv_qp *qp)
 			    req->qp->qp_num, qp->rq.wqe_cnt,
 			    req->qp->srq != NULL ? "; it receives from its SRQ" : "");
 	if (req->sendq != NULL)
-		return check_sendq(req, qp);
-	return req->sq != NULL ? check_sq(req, qp) : 0;
+		ret = check_sendq(req, qp);
+	else if (req->sq != NULL)
+		ret = check_sq(req, qp);
+	if (ret != 0)
+		return ret;
+	return check_there(req, "QP", req->qp->qp_num, qp->buf.buf,
+			   req->qp_rq != NULL ? qp->rdb : qp->buf.buf);
 }
 
 static int
@@ -157,7 +181,7 @@ check_cq(struct dvq_open_request *req, const struct mlx4dv_cq *cq)
 	if (!is_pow2(cq->cqe_cnt))
 		return FAIL(req, -ENOTSUP, "CQ 0x%06x: %u entries, want a power of two",
 			    cq->cqn, cq->cqe_cnt);
-	return 0;
+	return check_there(req, "CQ", cq->cqn, cq->buf.buf, cq->set_ci_db);
 }
 
 static int
@@ -168,7 +192,7 @@ check_wq(struct dvq_open_request *req, const struct mlx4dv_rwq *wq)
 		return FAIL(req, -ENOTSUP,
 			    "WQ 0x%06x: %u WQEs of 2^%d bytes, want a power of two up to 32768; "
 			    "change max_wr", req->wq->wq_num, wq->rq.wqe_cnt, wq->rq.wqe_shift);
-	return 0;
+	return check_there(req, "WQ", req->wq->wq_num, wq->buf.buf, wq->rdb);
 }
 
 /* Links from head to tail: as many WQEs are free, and the tail cannot be posted. */
@@ -207,6 +231,9 @@ check_srq(struct dvq_open_request *req, struct opened *got)
 		return FAIL(req, -ENOTSUP, "SRQ %u: %u WQEs of 2^%d bytes in %zu bytes; want a "
 			    "power of two less one", handle, got->srq_attr.max_wr,
 			    srq->wqe_shift, srq->buf.length);
+	ret = check_there(req, "SRQ", handle, srq->buf.buf, srq->db);
+	if (ret != 0)
+		return ret;
 	if (!count_free(srq, cnt, &got->srq_room))
 		return FAIL(req, -ENOTSUP, "SRQ %u: its list of free WQEs, from %d to %d, is "
 			    "broken", handle, srq->head, srq->tail);

@@ -22,4 +22,10 @@ int dvq_fail(const struct dvq_error *error, int err, const char *format, ...);
  */
 int dvq_check_provider(const char *name, const void *object, const struct dvq_error *error);
 
+/*
+ * Read memory that may not be there any more: 0, or -1. Where the system forbids the call
+ * nothing can be found out, and the memory is read as it is.
+ */
+int dvq_read_memory(void *to, const void *from, size_t size);
+
 #endif /* DVQ_INTERNAL_H_ */

@@ -480,6 +480,28 @@ test_destroyed(void **state)
 	assert_int_equal(lib.calls, 0);
 }
 
+/* What libmlx4 still says of an object whose ring or record is not there any more. */
+static void
+test_ring_taken_away(void **state)
+{
+	void *nowhere = (void *)(uintptr_t)4096;
+	struct dvq_open_request req = everything();
+	int i;
+
+	(void)state;
+	lib.qp.buf.buf = nowhere;
+	expect_refusal(&req, -EINVAL, "the memory of QP 0x000242 is gone: was it destroyed?");
+	for (i = 0; i < 4; i++) {
+		setup(NULL);
+		lib.cq.buf.buf = i == 0 ? nowhere : ring;
+		lib.cq.set_ci_db = i == 1 ? nowhere : &records[1];
+		lib.srq.buf.buf = i == 2 ? nowhere : ring;
+		lib.wq.rdb = i == 3 ? nowhere : &records[3];
+		expect_refusal(&req, -EINVAL, i < 2 ? "CQ 0x000083 is gone" :
+			i == 2 ? "SRQ 0x000007 is gone" : "WQ 0x00024a is gone");
+	}
+}
+
 /* ---- dvq_init_obj(), for what a request of dvq_open() cannot say ---- */
 
 static void
@@ -571,6 +593,7 @@ main(void)
 		cmocka_unit_test_setup(test_used_before, setup),
 		cmocka_unit_test_setup(test_another_provider, setup),
 		cmocka_unit_test_setup(test_destroyed, setup),
+		cmocka_unit_test_setup(test_ring_taken_away, setup),
 		cmocka_unit_test_setup(test_init_obj_bad_input, setup),
 		cmocka_unit_test_setup(test_init_obj_answers, setup),
 		cmocka_unit_test_setup(test_short_error_text, setup),

@@ -9,6 +9,8 @@
 static const struct ibv_qp_cap small = { .max_send_wr = 16, .max_recv_wr = 16,
 	.max_send_sge = 1, .max_recv_sge = 1 };
 
+#define MANY 40u
+
 struct objects {
 	struct ibv_cq *cq, *recv_cq;
 	struct ibv_srq *srq;
@@ -140,6 +142,39 @@ test_destroyed_objects(void **state)
 	assert_non_null(strstr(cq_req.error, "was it destroyed?"));
 	assert_int_equal(dvq_open(&qp_req), -EINVAL);
 	assert_int_equal(dvq_open(&srq_req), -EINVAL);
+}
+
+/* So many that the heap puts their memory together and leaves what was in it. */
+static void
+test_many_destroyed_objects(void **state)
+{
+	struct live *live = *state;
+	struct objects o[MANY];
+	unsigned int i;
+
+#ifdef __SANITIZE_ADDRESS__
+	/* It ends the program that reads what was freed. */
+	skip();
+#endif
+	for (i = 0; i < MANY; i++)
+		create_objects(live, &o[i]);
+	for (i = 0; i < MANY; i++)
+		destroy_objects(&o[i]);
+	for (i = 0; i < MANY; i++) {
+		struct dvq_sendq sq;
+		struct dvq_cq cq;
+		struct dvq_srq srq;
+		struct dvq_rq rq;
+		struct dvq_open_request qp_req = { .qp = o[i].qp, .sendq = &sq };
+		struct dvq_open_request cq_req = { .ibv_cq = o[i].cq, .cq = &cq };
+		struct dvq_open_request srq_req = { .ibv_srq = o[i].srq, .srq = &srq };
+		struct dvq_open_request wq_req = { .wq = o[i].wq, .rq = &rq };
+
+		assert_int_not_equal(dvq_open(&qp_req), 0);
+		assert_int_not_equal(dvq_open(&cq_req), 0);
+		assert_int_not_equal(dvq_open(&srq_req), 0);
+		assert_int_not_equal(dvq_open(&wq_req), 0);
+	}
 }
 
 static void
@@ -309,6 +344,7 @@ main(void)
 		cmocka_unit_test_live(test_every_combination),
 		cmocka_unit_test_live(test_strides),
 		cmocka_unit_test_live(test_destroyed_objects),
+		cmocka_unit_test_live(test_many_destroyed_objects),
 		cmocka_unit_test_live(test_no_receive_queue_with_an_srq),
 		cmocka_unit_test_live(test_srq_used_through_verbs_before),
 		cmocka_unit_test_live(test_query_device),
