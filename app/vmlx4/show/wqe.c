@@ -26,15 +26,14 @@ wqe_load(const struct record *record, struct wqe *wqe)
 	wqe->pointers = 0;
 }
 
+/* Behind the key that it goes by. */
 static void
-print_pointer(struct wqe *wqe, const struct vmlx4_segment *segment)
+print_address(const struct wqe *wqe, unsigned int i, uint64_t addr)
 {
-	unsigned int i = wqe->pointers++;
 	unsigned int place = i < VMLX4_TRACE_SEGMENTS ?
 		wqe->head.places[i / 4] >> i % 4 * 2 & 3 : VMLX4_TRACE_AS_IS;
-	int64_t offset = (int64_t)segment->addr;
+	int64_t offset = (int64_t)addr;
 
-	printf(" | lkey 0x%x", segment->lkey);
 	switch (place) {
 	case VMLX4_TRACE_IN_MR:
 		if (offset < 0)
@@ -44,16 +43,23 @@ print_pointer(struct wqe *wqe, const struct vmlx4_segment *segment)
 		break;
 	case VMLX4_TRACE_OTHER_MR:
 		printf(" at mr 0x%" PRIx64 "xx+0x%" PRIx64,
-			segment->addr >> VMLX4_TRACE_OFFSET_BITS,
-			segment->addr & (((uint64_t)1 << VMLX4_TRACE_OFFSET_BITS) - 1));
+			addr >> VMLX4_TRACE_OFFSET_BITS,
+			addr & (((uint64_t)1 << VMLX4_TRACE_OFFSET_BITS) - 1));
 		break;
 	case VMLX4_TRACE_NOWHERE:
 		printf(" at an address in no mr");
 		break;
 	default:
-		printf(" at 0x%" PRIx64, segment->addr);
+		printf(" at 0x%" PRIx64, addr);
 		break;
 	}
+}
+
+static void
+print_pointer(struct wqe *wqe, const struct vmlx4_segment *segment)
+{
+	printf(" | lkey 0x%x", segment->lkey);
+	print_address(wqe, wqe->pointers++, segment->addr);
 	/* As the card reads it. */
 	printf(" %u B", segment->size != 0 ? segment->size : 0x80000000u);
 }
@@ -176,6 +182,7 @@ print_transport(const struct wqe *wqe, uint32_t qp_type)
 	uint32_t opcode = vmlx4_segment_word(wqe->bytes, 0) & VMLX4_HW_OPCODE;
 	uint32_t imm = vmlx4_segment_word(wqe->bytes, 12);
 	uint32_t first = vmlx4_segments_of_transport(wqe->bytes, qp_type == VMLX4_TRACE_QP_UD);
+	uint32_t at, key;
 
 	if (opcode == VMLX4_HW_OP_SEND_IMM || opcode == VMLX4_HW_OP_WRITE_IMM)
 		printf(" imm 0x%x", imm);
@@ -186,11 +193,13 @@ print_transport(const struct wqe *wqe, uint32_t qp_type)
 	if (qp_type == VMLX4_TRACE_QP_UD)
 		printf(" | to qp 0x%x qkey 0x%x", vmlx4_segment_word(wqe->bytes, 48) & 0xffffff,
 			vmlx4_segment_word(wqe->bytes, 52));
-	else if (opcode == VMLX4_HW_OP_LOCAL_INVAL || opcode == VMLX4_HW_OP_BIND_MW)
-		printf(" | rkey 0x%x", vmlx4_segment_word(wqe->bytes, 24));
 	else
-		printf(" | rkey 0x%x at 0x%" PRIx64, vmlx4_segment_word(wqe->bytes, 24),
-			word64(wqe->bytes, 16));
+		printf(" | rkey 0x%x", vmlx4_segment_word(wqe->bytes, 24));
+	at = vmlx4_segment_remote(wqe->bytes, wqe->size, qp_type == VMLX4_TRACE_QP_UD, &key);
+	if (at == 32)
+		printf(" lkey 0x%x", vmlx4_segment_word(wqe->bytes, key));
+	if (at != 0)
+		print_address(wqe, VMLX4_TRACE_REMOTE, word64(wqe->bytes, at));
 	print_operands(wqe, opcode);
 }
 

@@ -252,6 +252,22 @@ vmlx4_ib_packet_seal(const struct vmlx4_ib_packet *p, uint8_t *frame, size_t siz
 	return (size_t)(end - frame) + ICRC_SIZE;
 }
 
+void
+vmlx4_ib_packet_readdress(const struct vmlx4_ib_packet *p, uint8_t *frame, uint64_t va)
+{
+	bool udp = p->roce == VMLX4_ROCE_V2;
+	size_t network_size = p->ipv4 ? 20 : 40;
+	uint8_t *network = frame + 14 + (p->tagged ? 4 : 0);
+	uint8_t *bth = network + network_size + (udp ? 8 : 0);
+	uint8_t *end = network + (p->payload - p->network) + p->size + (bth[1] >> 4 & 3);
+	bool xrc = (vmlx4_bth_what(p->opcode) & VMLX4_HAS_XRCETH) != 0;
+	uint32_t icrc;
+
+	put_be64(bth + BTH_SIZE + (xrc ? 4 : 0), va);
+	icrc = vmlx4_icrc(network, network_size, udp, bth, (size_t)(end - bth));
+	memcpy(end, &icrc, ICRC_SIZE);
+}
+
 /* ---- reading ---- */
 
 /* The network header, and its type; NULL: too short. */

@@ -142,6 +142,10 @@ uint8_t *vmlx4_ib_packet_head(const struct vmlx4_ib_packet *packet, uint8_t *fra
 /* The payload of size bytes is there: pad, lengths, ICRC. Length of the frame. */
 size_t vmlx4_ib_packet_seal(const struct vmlx4_ib_packet *packet, uint8_t *frame, size_t size);
 
+/* Another address in the RETH or AtomicETH of a packet that was read; the ICRC follows. */
+void vmlx4_ib_packet_readdress(const struct vmlx4_ib_packet *packet, uint8_t *frame,
+	uint64_t va);
+
 enum vmlx4_ib_read {
 	VMLX4_IB_OTHER,      /* not a RoCE packet */
 	VMLX4_IB_BAD,        /* cut off, an unknown opcode, or the wrong ICRC */

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "../ib/packet.h"
 #include "internal.h"
 #include "segments.h"
 
@@ -107,8 +108,8 @@ vmlx4_trace_places(const struct vmlx4_context *ctx, uint8_t *wqe, uint32_t size,
 	}
 }
 
-static int
-address_text(const struct vmlx4_adapter *adapter, uint64_t addr, char *out, size_t size)
+static const struct vmlx4_mr *
+mr_anywhere(const struct vmlx4_adapter *adapter, uint64_t addr)
 {
 	const struct vmlx4_context *ctx;
 	const struct vmlx4_mr *mr;
@@ -116,9 +117,81 @@ address_text(const struct vmlx4_adapter *adapter, uint64_t addr, char *out, size
 	TAILQ_FOREACH(ctx, &adapter->contexts, next) {
 		mr = mr_around(ctx, addr);
 		if (mr != NULL)
-			return snprintf(out, size, "mr %#x+%#llx", mr->lkey,
-				(unsigned long long)(addr - mr->iova));
+			return mr;
 	}
+	return NULL;
+}
+
+/* An address in the region or window of a key, of whatever context of the adapter. */
+static enum vmlx4_trace_place
+place_of_key(const struct vmlx4_adapter *adapter, uint32_t key, uint64_t addr, uint64_t *offset)
+{
+	const struct vmlx4_mr *mr = NULL;
+	const struct vmlx4_mw *mw = NULL;
+
+	if (key >> 8 < VMLX4_MR_TABLE) {
+		mr = adapter->mr_table[key >> 8];
+		mw = adapter->mw_table[key >> 8];
+	}
+	*offset = 0;
+	if (mr != NULL && contains(mr, addr)) {
+		*offset = addr - mr->iova;
+		return VMLX4_TRACE_IN_MR;
+	}
+	if (mw != NULL && mw->mr != NULL && addr - mw->iova < mw->length) {
+		*offset = addr - mw->iova;
+		return VMLX4_TRACE_IN_MR;
+	}
+	mr = mr_anywhere(adapter, addr);
+	if (mr == NULL)
+		return VMLX4_TRACE_NOWHERE;
+	*offset = (uint64_t)(mr->lkey >> 8) << VMLX4_TRACE_OFFSET_BITS | (addr - mr->iova);
+	return VMLX4_TRACE_OTHER_MR;
+}
+
+void
+vmlx4_trace_remote_place(const struct vmlx4_adapter *adapter, uint8_t *wqe, uint32_t size,
+	bool datagram, uint8_t *places)
+{
+	uint32_t key, at = vmlx4_segment_remote(wqe, size, datagram, &key);
+	enum vmlx4_trace_place place;
+	uint64_t offset;
+
+	if (at == 0)
+		return;
+	place = place_of_key(adapter, vmlx4_segment_word(wqe, key),
+		(uint64_t)vmlx4_segment_word(wqe, at) << 32 | vmlx4_segment_word(wqe, at + 4),
+		&offset);
+	places[VMLX4_TRACE_REMOTE / 4] |= (uint8_t)(place << VMLX4_TRACE_REMOTE % 4 * 2);
+	offset = htobe64(offset);
+	memcpy(wqe + at, &offset, sizeof(offset));
+}
+
+bool
+vmlx4_trace_packet(const struct vmlx4_adapter *adapter, const uint8_t *frame, size_t length,
+	uint8_t *copy)
+{
+	struct vmlx4_ib_packet packet;
+	uint64_t offset;
+
+	if (length > VMLX4_IB_FRAME_MAX ||
+	    vmlx4_ib_packet_read(frame, length, true, &packet) != VMLX4_IB_GOOD ||
+	    (vmlx4_bth_what(packet.opcode) & (VMLX4_HAS_RETH | VMLX4_HAS_ATOMIC)) == 0)
+		return false;
+	place_of_key(adapter, packet.rkey, packet.va, &offset);
+	memcpy(copy, frame, length);
+	vmlx4_ib_packet_readdress(&packet, copy, offset);
+	return true;
+}
+
+static int
+address_text(const struct vmlx4_adapter *adapter, uint64_t addr, char *out, size_t size)
+{
+	const struct vmlx4_mr *mr = mr_anywhere(adapter, addr);
+
+	if (mr != NULL)
+		return snprintf(out, size, "mr %#x+%#llx", mr->lkey,
+			(unsigned long long)(addr - mr->iova));
 	return snprintf(out, size, "(address in no MR)");
 }
 

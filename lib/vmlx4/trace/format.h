@@ -121,6 +121,11 @@ enum vmlx4_trace_place {
 };
 
 #define VMLX4_TRACE_SEGMENTS 64u
+/*
+ * The last one, which no WQE has: of the address at the peer or, of BIND_MW, in the
+ * region. It goes by the rkey or lkey that stands beside it.
+ */
+#define VMLX4_TRACE_REMOTE (VMLX4_TRACE_SEGMENTS - 1)
 #define VMLX4_TRACE_OFFSET_BITS 40
 
 struct vmlx4_trace_wqe {

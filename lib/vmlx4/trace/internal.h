@@ -40,6 +40,12 @@ void vmlx4_trace_clear_header(uint8_t *wqe, uint32_t size, uint32_t first);
 /* Put MR and offset for the addresses of a copy of a WQE; tell so in places. */
 void vmlx4_trace_places(const struct vmlx4_context *ctx, uint8_t *wqe, uint32_t size,
 	uint32_t first, uint8_t *places);
+/* The same for the one between the control segment and the data, of a transport. */
+void vmlx4_trace_remote_place(const struct vmlx4_adapter *adapter, uint8_t *wqe, uint32_t size,
+	bool datagram, uint8_t *places);
+/* An offset for the address of a RoCE packet; false, and no copy: it has none. */
+bool vmlx4_trace_packet(const struct vmlx4_adapter *adapter, const uint8_t *frame,
+	size_t length, uint8_t *copy);
 /* The same for the addresses in a text; cut to size. */
 void vmlx4_trace_text(const struct vmlx4_adapter *adapter, const char *text, char *out,
 	size_t size);

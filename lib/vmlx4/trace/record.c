@@ -4,6 +4,7 @@
 
 #include "../counters.h"
 #include "../hca/internal.h"
+#include "../ib/packet.h"
 #include "internal.h"
 #include "segments.h"
 
@@ -107,6 +108,9 @@ vmlx4_trace_write_wqe(struct vmlx4_qp *qp, const uint8_t *wqe, uint32_t size)
 		first = vmlx4_segments_of_send(copy, size, qp_type);
 		if (qp_type == 0)
 			vmlx4_trace_clear_header(copy, size, first);
+		else
+			vmlx4_trace_remote_place(ctx->adapter, copy, size,
+				qp_type == VMLX4_TRACE_QP_UD, out->places);
 		vmlx4_trace_places(ctx, copy, size, first, out->places);
 	}
 	vmlx4_trace_done(trace, sizeof(*out) + size);
@@ -161,10 +165,13 @@ void
 vmlx4_trace_write_frame(struct vmlx4_port *port, enum vmlx4_trace_direction direction,
 	const uint8_t *frame, size_t length)
 {
+	static uint8_t copy[VMLX4_IB_FRAME_MAX]; /* the adapter is locked */
 	struct vmlx4_trace *trace = port->adapter->trace;
 	size_t kept = length < trace->snaplen ? length : trace->snaplen;
 	struct vmlx4_trace_frame *out;
 
+	if (!trace->raw && vmlx4_trace_packet(port->adapter, frame, length, copy))
+		frame = copy;
 	out = begin(port->adapter, VMLX4_TRACE_FRAME, port, NULL, sizeof(*out) + kept);
 	if (out == NULL)
 		return;

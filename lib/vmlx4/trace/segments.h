@@ -56,6 +56,24 @@ vmlx4_segments_of_transport(const uint8_t *wqe, bool datagram)
 	}
 }
 
+/*
+ * Where a WQE of a transport has an address before its data; the key is at *key. 0: it
+ * has none.
+ */
+static inline uint32_t
+vmlx4_segment_remote(const uint8_t *wqe, uint32_t size, bool datagram, uint32_t *key)
+{
+	uint32_t opcode = vmlx4_segment_word(wqe, 0) & VMLX4_HW_OPCODE;
+	uint32_t first = vmlx4_segments_of_transport(wqe, datagram);
+
+	*key = opcode == VMLX4_HW_OP_BIND_MW ? 28 : 24;
+	if (first < 32 || first > size || opcode == VMLX4_HW_OP_LOCAL_INVAL)
+		return 0;
+	if (opcode == VMLX4_HW_OP_BIND_MW)
+		return 32;
+	return first == 64 && opcode != VMLX4_HW_OP_MASKED_CS ? 0 : 16; /* 64: a datagram */
+}
+
 /* Where the segments of a send WQE of size bytes begin. qp_type: as in the record. */
 static inline uint32_t
 vmlx4_segments_of_send(const uint8_t *wqe, uint32_t size, uint32_t qp_type)

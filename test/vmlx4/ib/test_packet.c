@@ -221,6 +221,49 @@ test_what_is_a_packet(void **state)
 	assert_int_equal(vmlx4_ib_packet_read(frame, 100, true, &p), VMLX4_IB_OTHER);
 }
 
+/* All else stays, and what is behind the packet. */
+static void
+readdress(uint8_t opcode, enum vmlx4_roce roce, size_t size)
+{
+	uint8_t frame[VMLX4_IB_FRAME_MAX], expect[VMLX4_IB_FRAME_MAX];
+	struct vmlx4_ib_packet p, back;
+	size_t length;
+
+	head(&p, opcode, 0x1c2, 7);
+	p.roce = roce;
+	memcpy(p.sgid, v1_ack + 22, 16);
+	memcpy(p.dgid, v1_ack + 38, 16);
+	p.va = 0x7f0012345678;
+	p.rkey = 0x10200;
+	p.length = (uint32_t)size;
+	p.srqn = 0x42;
+	memset(frame, 0xee, sizeof(frame));
+	memset(vmlx4_ib_packet_head(&p, frame), 0x5a, size);
+	length = vmlx4_ib_packet_seal(&p, frame, size);
+	p.va = 0x40;
+	memset(expect, 0xee, sizeof(expect));
+	memset(vmlx4_ib_packet_head(&p, expect), 0x5a, size);
+	vmlx4_ib_packet_seal(&p, expect, size);
+	assert_int_equal(vmlx4_ib_packet_read(frame, length + 9, true, &back), VMLX4_IB_GOOD);
+	vmlx4_ib_packet_readdress(&back, frame, 0x40);
+	assert_memory_equal(frame, expect, sizeof(frame));
+}
+
+static void
+test_another_address(void **state)
+{
+	enum vmlx4_roce roce;
+
+	(void)state;
+	for (roce = VMLX4_ROCE_V1; roce <= VMLX4_ROCE_V2; roce++) {
+		readdress(VMLX4_BTH_RC | VMLX4_OP_WRITE_ONLY_IMM, roce, 101);
+		readdress(VMLX4_BTH_RC | VMLX4_OP_READ, roce, 0);
+		readdress(VMLX4_BTH_RC | VMLX4_OP_FETCH_ADD, roce, 0);
+		readdress(VMLX4_BTH_XRC | VMLX4_OP_WRITE_FIRST, roce, 1024);
+		readdress(VMLX4_BTH_MASKED | VMLX4_OP_COMPARE_SWAP, roce, 0);
+	}
+}
+
 int
 main(void)
 {
@@ -230,6 +273,7 @@ main(void)
 		cmocka_unit_test(test_all_opcodes),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_what_is_a_packet),
+		cmocka_unit_test(test_another_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

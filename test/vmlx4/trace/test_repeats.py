@@ -52,6 +52,22 @@ def test_a_driver_of_dpdk(vmlx4, tmp_path, name):
     assert first == second
 
 
+@pytest.mark.parametrize("program", [
+    "dvq/live/test_dvq_live_masked", "dvq/live/test_dvq_live_rc", "dvq/live/test_dvq_live_ud",
+    "dvq/live/test_dvq_live_shared", "vmlx4/uverbs/test_vmlx4_uverbs_windows",
+])
+def test_transports(vmlx4, tmp_path, program, monkeypatch):
+    """Addresses at the peer are in WQEs, in packets and in what checks them, the ICRC."""
+    paths = [tmp_path / number for number in ("first", "second")]
+    for path in paths:
+        vmlx4(build.build_dir() / "test" / program, timeout=120, strict=True,
+              options=["--step", "--trace=%s" % path]).ok()
+        monkeypatch.setenv("MALLOC_PERTURB_", "77")
+    first, second = (path.read_bytes() for path in paths)
+    assert len(first) > 10_000
+    assert first == second
+
+
 def test_raw_addresses_differ(vmlx4, tmp_path):
     """So the address space was another one in the test above, too."""
     first, second = (trace(vmlx4, tmp_path, name, "--trace-raw", trials=["send_inline"])

@@ -198,20 +198,27 @@ a_transport_has_no_header(void **state)
 
 	qp.ib = vmlx4_zalloc(64); /* nobody looks into it */
 	for (i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
-		card_put(wqe, (const uint32_t[]){ VMLX4_HW_OP_WRITE, 3, 0x0c, 0, 0x7f12, lows[i],
-			0x1234, 0, 64, CARD_LKEY, 0, 0 }, 12);
+		uint64_t addr = (uintptr_t)bench->card.arena + lows[i];
+
+		card_put(wqe, (const uint32_t[]){ VMLX4_HW_OP_WRITE, 3, 0x0c, 0,
+			(uint32_t)(addr >> 32), (uint32_t)addr, i == 0 ? 0x1234 : CARD_LKEY, 0,
+			64, CARD_LKEY, 0, 0 }, 12);
 		vmlx4_trace_write_wqe(&qp, wqe, sizeof(wqe));
 	}
 	free(qp.ib);
 	read_back(bench);
 	for (i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
-		const uint8_t *out = next_of(bench, VMLX4_TRACE_WQE);
+		const struct vmlx4_trace_wqe *head = next_of(bench, VMLX4_TRACE_WQE);
+		const uint8_t *out = (const uint8_t *)(head + 1);
 
-		assert_non_null(out);
-		out += sizeof(struct vmlx4_trace_wqe);
-		assert_memory_equal(out, wqe, 20);
+		assert_non_null(head);
+		assert_memory_equal(out, wqe, 16);
+		/* By the rkey, or by what region is there. */
+		assert_int_equal(head->places[VMLX4_TRACE_SEGMENTS / 4 - 1] >> 6,
+			i == 0 ? VMLX4_TRACE_OTHER_MR : VMLX4_TRACE_IN_MR);
+		assert_int_equal(vmlx4_be32(out + 16), i == 0 ? CARD_LKEY : 0);
 		assert_int_equal(vmlx4_be32(out + 20), lows[i]);
-		assert_memory_equal(out + 24, wqe + 24, 16);
+		assert_memory_equal(out + 28, wqe + 28, 12);
 	}
 }
 
