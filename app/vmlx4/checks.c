@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -94,4 +95,40 @@ check_options(const struct launch *launch)
 {
 	return try_wires(launch) && try_output("stats", launch->options.stats_file) &&
 		try_trace(launch) && try_faults_log(launch) && try_engine_cpu(launch);
+}
+
+/* An ELF file that names no dynamic linker, and is none: nothing is preloaded into it. */
+static bool
+is_static(FILE *file)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+	unsigned int i;
+
+	if (fread(&head, sizeof(head), 1, file) != 1 ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_phentsize != sizeof(part) || fseek(file, (long)head.e_phoff, SEEK_SET) < 0)
+		return false;
+	for (i = 0; i < head.e_phnum; i++)
+		if (fread(&part, sizeof(part), 1, file) != 1 || part.p_type == PT_INTERP)
+			return false;
+	return true;
+}
+
+void
+note_static(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	FILE *file;
+
+	name = name != NULL ? name + 1 : path;
+	if (strncmp(name, "ld-", 3) == 0 || strcmp(name, "ld.so") == 0)
+		return;
+	file = fopen(path, "re");
+	if (file == NULL)
+		return;
+	if (is_static(file))
+		complain("%s is linked statically and does not see the adapter; only dynamic "
+			"programs that it starts do", path);
+	fclose(file);
 }

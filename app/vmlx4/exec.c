@@ -91,6 +91,7 @@ exec_command(int argc, char **argv)
 		return ret > 0 ? 0 : EXIT_USAGE;
 	if (!find_program(&launch) || !check_options(&launch) || !make_root(&launch))
 		return EXIT_USAGE;
+	note_static(launch.path);
 	ret = set_environment(&launch) ? run_program(&launch) : EXIT_USAGE;
 	if (!launch.keep && vmlx4_sysfs_remove(launch.root) < 0)
 		complain("%s: could not be removed: %s", launch.root, strerror(errno));

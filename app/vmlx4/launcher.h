@@ -37,6 +37,8 @@ int exec_command(int argc, char **argv);
 
 /* Can the adapter have what the options name? False: complained. */
 bool check_options(const struct launch *launch);
+/* Tell of a program that goes past the adapter; it may start others that do not. */
+void note_static(const char *path);
 /* Make way for the trace that they ask for. False: complained. */
 bool try_trace(const struct launch *launch);
 

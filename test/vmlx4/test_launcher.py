@@ -8,6 +8,7 @@ import pty
 import re
 import signal
 import stat
+import struct
 import subprocess
 import time
 
@@ -129,6 +130,21 @@ def test_counters_that_cannot_be_written_are_told(tmp_path, tmpdir_env):
     assert status == 0
     assert stderr == "vmlx4: cannot write the counters to %s: No space left on device\n" % full
     assert full.is_symlink()
+
+
+def test_program_that_nothing_can_be_preloaded_into(tmpdir_env, tmp_path):
+    """The shortest one: it ends with status 7.."""
+    code = b"\xb8\x3c\0\0\0\xbf\x07\0\0\0\x0f\x05"
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 62, 1, 0x400078, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    part = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0x400000, 132, 132, 4096)
+    program = tmp_path / "static"
+    program.write_bytes(head + part + code)
+    program.chmod(0o755)
+    status, stdout, stderr = run("exec", "--", program, env=tmpdir_env)
+    assert (status, stdout) == (7, "")
+    assert re.fullmatch(r"vmlx4: \S+/static is linked statically and does not see .+\n", stderr)
+    assert run("exec", "--", "true", env=tmpdir_env) == (0, "", "")
 
 
 def test_status_of_a_killed_program(tmpdir_env):
