@@ -2,6 +2,7 @@
 """A conversation with a program: send a line, wait for an answer, in bounded
 time, and never leave the program behind."""
 
+import itertools
 import os
 import pty
 import re
@@ -76,12 +77,15 @@ class Console:
             why, " ".join(self.command), self.output[-6000:],
             threads.describe(self.process.pid) if self.process.poll() is None else ""))
 
-    def expect(self, pattern, timeout=PATIENCE, start=0):
-        """Wait for a match of pattern in the output from offset start on."""
+    def expect(self, pattern, timeout=PATIENCE, start=0, times=1):
+        """Wait for so many matches of pattern in the output from offset start on, and
+        return the last. Not for one of "(pattern.*){times}": as long as some are missing,
+        that takes exponential time to find out."""
         deadline = time.monotonic() + timeout
         alive = True
         while True:
-            match = re.compile(pattern, re.M).search(self.output, start)
+            matches = re.compile(pattern, re.M).finditer(self.output, start)
+            match = next(itertools.islice(matches, times - 1, None), None)
             if match:
                 return match
             if not alive:
