@@ -20,10 +20,10 @@ vmlx4_rest_next(struct vmlx4_rest *rest, bool worked, uint64_t now)
 	rest->idle++;
 	if (rest->crowded_until != 0 && now >= rest->crowded_until)
 		rest->crowded_until = 0;
-	if (rest->crowded_until != 0 && rest->idle < IDLE_YIELD)
-		rest->idle = IDLE_YIELD;
 	if (rest->idle < IDLE_SPIN)
 		return VMLX4_REST_SPIN;
+	if (rest->crowded_until != 0 && rest->idle < IDLE_YIELD)
+		rest->idle = IDLE_YIELD;
 	if (rest->idle < IDLE_YIELD)
 		return VMLX4_REST_YIELD;
 	return rest->idle < IDLE_NAP ? VMLX4_REST_NAP : VMLX4_REST_SLEEP;

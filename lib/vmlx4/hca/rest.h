@@ -7,8 +7,9 @@
  * What the engine's thread does between passes that found no work: it spins for a while,
  * then yields the CPU, then sleeps, at last longer. Where others want the same CPU a
  * yield lasts until all of them had their turn, and a program that polls for what the
- * engine is to do next waits as long: there the thread sleeps at once, since who wakes is
- * put before them.
+ * engine is to do next waits as long: there the thread sleeps instead, since who wakes is
+ * put before them. It spins first there too: one late yield on a machine with a CPU for
+ * each must not put it to sleep between any two frames.
  */
 
 #include <stdbool.h>
