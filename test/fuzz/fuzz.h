@@ -8,6 +8,7 @@
  * libFuzzer calls; replay.c calls them for the files of a corpus.
  */
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +57,23 @@ take(struct input *in, void *to, size_t size)
  * an address in the arena: the lower half says where.
  */
 #define ARENA_MARK 0xa5a5a5a5u
+
+/* Those words of a WQE, big endian, become addresses in an arena of so many bytes. */
+static inline void
+place_in_wqe(uint8_t *wqe, size_t bytes, const uint8_t *arena, uint32_t arena_bytes)
+{
+	size_t at;
+
+	for (at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, wqe + at, 8);
+		word = be64toh(word);
+		if (word >> 32 != ARENA_MARK)
+			continue;
+		word = htobe64((uintptr_t)arena + (uint32_t)word % arena_bytes);
+		memcpy(wqe + at, &word, 8);
+	}
+}
 
 #endif /* FUZZ_H_ */

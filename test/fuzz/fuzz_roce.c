@@ -256,24 +256,6 @@ packet(struct input *in, struct bed *bed)
 	free(payload);
 }
 
-/* Words that stand for addresses; big endian in a WQE. */
-static void
-place(const struct bed *bed, uint8_t *wqe, size_t size)
-{
-	size_t at;
-
-	for (at = 0; at + 8 <= size; at += 8) {
-		uint64_t word;
-
-		memcpy(&word, wqe + at, 8);
-		word = be64toh(word);
-		if (word >> 32 != ARENA_MARK)
-			continue;
-		word = htobe64((uintptr_t)bed->card.arena + (uint32_t)word % (2 * CARD_ARENA));
-		memcpy(wqe + at, &word, 8);
-	}
-}
-
 static void
 wqe(struct input *in, struct bed *bed)
 {
@@ -284,7 +266,7 @@ wqe(struct input *in, struct bed *bed)
 	uint8_t *at = sq->buf + ((size_t)(index & (sq->wqe_cnt - 1)) << sq->stride_shift);
 	size_t size = take(in, at, take8(in) % (1 << BED_STRIDE_SHIFT));
 
-	place(bed, at, size);
+	place_in_wqe(at, size, bed->card.arena, 2 * CARD_ARENA);
 	if (size < 8)
 		return;
 	/* Its place in the ring, and a length of one place or as it stands there. */

@@ -65,24 +65,6 @@ reset(unsigned int shift)
 	vmlx4_rq_ready(&rx->rq);
 }
 
-/* Words that stand for addresses; big endian in a WQE. */
-static void
-place(uint8_t *ring, size_t size)
-{
-	size_t at;
-
-	for (at = 0; at + 8 <= size; at += 8) {
-		uint64_t word;
-
-		memcpy(&word, ring + at, 8);
-		word = be64toh(word);
-		if (word >> 32 != ARENA_MARK)
-			continue;
-		word = htobe64((uintptr_t)card.arena + (uint32_t)word % (2 * CARD_ARENA));
-		memcpy(ring + at, &word, 8);
-	}
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -92,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	configure(take8(&in));
 	reset(6 + take8(&in) % 5);
 	size = take(&in, tx->sq.buf, RING);
-	place(tx->sq.buf, size);
+	place_in_wqe(tx->sq.buf, size, card.arena, 2 * CARD_ARENA);
 	for (i = 0; i < 4; i++) {
 		card_ring(&card, tx);
 		vmlx4_engine_audit(card.adapter);

@@ -102,16 +102,9 @@ static unsigned int
 regions(const char *mr_ext_memseg, struct rte_mempool *pool, uint8_t *memory, size_t distance)
 {
 	struct port_conf conf = port_conf(pool);
+	uint16_t port = port_up_with(NAME, mr_ext_memseg, &conf);
 	unsigned int before, mrs, i;
-	char args[96];
-	uint16_t port;
 
-	snprintf(args, sizeof(args), "device=%s%s", verbs_device(), mr_ext_memseg);
-	CHECK_OK(port_probe(NAME, args));
-	CHECK_OK(rte_eth_dev_get_port_by_name(NAME, &port));
-	port_adopt(port, 1);
-	port_configure(port, &conf);
-	port_start(port, &conf);
 	capture_start(port);
 	capture_clear(port);
 	before = object_counts().mrs;

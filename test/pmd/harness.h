@@ -142,6 +142,9 @@ void port_start(uint16_t port, const struct port_conf *conf);
 void port_close(uint16_t port);
 /* open + configure + start. */
 uint16_t port_up(unsigned int which, const struct port_conf *conf);
+/* The same, of verbs port 1, with arguments besides the device: "" or ",key=value". */
+uint16_t port_up_with(const char *name, const char *more_args,
+	const struct port_conf *conf);
 /* A port that the test probed itself, for the helpers; which is the verbs port. */
 void port_adopt(uint16_t port, unsigned int verbs);
 void port_disown(uint16_t port);

@@ -131,6 +131,21 @@ port_up(unsigned int which, const struct port_conf *conf)
 	return port;
 }
 
+uint16_t
+port_up_with(const char *name, const char *more_args, const struct port_conf *conf)
+{
+	char args[96];
+	uint16_t port;
+
+	snprintf(args, sizeof(args), "device=%s%s", verbs_device(), more_args);
+	CHECK_OK(port_probe(name, args));
+	CHECK_OK(rte_eth_dev_get_port_by_name(name, &port));
+	port_adopt(port, 1);
+	port_configure(port, conf);
+	port_start(port, conf);
+	return port;
+}
+
 void
 port_close(uint16_t port)
 {

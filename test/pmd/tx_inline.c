@@ -20,15 +20,11 @@ static uint16_t
 port_up_inline(unsigned int bytes, const struct port_conf *conf)
 {
 	struct rte_eth_burst_mode mode;
-	char args[96];
+	char args[32];
 	uint16_t port;
 
-	snprintf(args, sizeof(args), "device=%s,tx_inline=%u", verbs_device(), bytes);
-	CHECK_OK(port_probe(NAME, args));
-	CHECK_OK(rte_eth_dev_get_port_by_name(NAME, &port));
-	port_adopt(port, 1);
-	port_configure(port, conf);
-	port_start(port, conf);
+	snprintf(args, sizeof(args), ",tx_inline=%u", bytes);
+	port = port_up_with(NAME, args, conf);
 	capture_start(port);
 	capture_clear(port);
 	CHECK_OK(rte_eth_tx_burst_mode_get(port, 0, &mode));

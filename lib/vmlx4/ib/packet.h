@@ -132,8 +132,8 @@ struct vmlx4_ib_packet {
 	uint32_t size;
 };
 
-/* The longest headers and trailer around a payload: tag, IPv6, UDP, XRC, RETH, Imm. */
-#define VMLX4_IB_OVERHEAD (14u + 4 + 40 + 8 + 12 + 4 + 28 + 4 + 3 + 4)
+/* The longest headers and trailer: tag, IPv6, UDP, BTH, XRC, atomic with masks, pad, ICRC. */
+#define VMLX4_IB_OVERHEAD (14u + 4 + 40 + 8 + 12 + 4 + 44 + 3 + 4)
 #define VMLX4_IB_MTU_MAX 4096u
 #define VMLX4_IB_FRAME_MAX (VMLX4_IB_MTU_MAX + VMLX4_IB_OVERHEAD)
 

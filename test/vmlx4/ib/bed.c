@@ -239,6 +239,16 @@ bed_recv(struct bed_end *end, void *addr, uint32_t length)
 	card_rq_record(end->qp, end->received);
 }
 
+struct bed_wr
+bed_wr_of(const struct bed *bed, uint8_t opcode, uint32_t length)
+{
+	return (struct bed_wr){
+		.opcode = opcode, .flags = SIGNALED, .rkey = CARD_LKEY,
+		.va = (uintptr_t)bed->b.memory, .sges = 1,
+		.sge = { { bed->a.memory, length } },
+	};
+}
+
 void
 bed_address(const struct bed_end *to, uint8_t av[48])
 {

@@ -44,6 +44,8 @@ void bed_advance(struct bed *bed, uint64_t ns);
 
 /* ---- posting ---- */
 
+#define SIGNALED 0x0cu     /* in the flags of a control segment */
+
 struct bed_sge {
 	const void *addr;
 	uint32_t length;
@@ -51,7 +53,7 @@ struct bed_sge {
 
 struct bed_wr {
 	uint8_t opcode;            /* of a WQE */
-	uint32_t flags;            /* of the control segment; 0x0c: signaled */
+	uint32_t flags;            /* of the control segment: SIGNALED and others */
 	bool fence;
 	uint32_t imm;
 	uint64_t va;
@@ -65,6 +67,8 @@ struct bed_wr {
 	bool inlined;              /* the first one */
 };
 
+/* A signaled one for a, of the first bytes of its memory and, where it matters, b's. */
+struct bed_wr bed_wr_of(const struct bed *bed, uint8_t opcode, uint32_t length);
 void bed_post(struct bed_end *end, const struct bed_wr *wr);
 void bed_recv(struct bed_end *end, void *addr, uint32_t length);
 /* The address vector for a datagram to an end. */

@@ -4,26 +4,12 @@
 
 /* The least and the odd of what a QP may be set to, and be asked for. */
 
-#define SIGNALED 0x0cu
-
-static struct bed_wr
-one(struct bed *bed, uint8_t opcode, uint32_t length)
-{
-	struct bed_wr wr = {
-		.opcode = opcode, .flags = SIGNALED, .rkey = CARD_LKEY,
-		.va = (uintptr_t)bed->b.memory, .sges = 1,
-		.sge = { { bed->a.memory, length } },
-	};
-
-	return wr;
-}
-
 /* Timeout 0: an answer is waited for without end, and the next message finds the gap. */
 static void
 test_no_timeout(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = one(bed, 0x0a, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 	unsigned int i;
 
 	(void)state;
@@ -51,7 +37,7 @@ static void
 test_no_retries(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = one(bed, 0x0a, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	vmlx4_ib_attr(bed->a.qp->ib)->retry_cnt = 0;
@@ -83,7 +69,7 @@ test_mtus_differ(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
-		struct bed_wr wr = one(bed, 0x0a, cases[i].length);
+		struct bed_wr wr = bed_wr_of(bed, 0x0a, cases[i].length);
 
 		bed->b.qp->ib->mtu = cases[i].of_b;
 		bed_recv(&bed->b, bed->b.memory, 4096);
@@ -110,7 +96,7 @@ test_nothing_needs_no_key(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
-		struct bed_wr wr = one(bed, opcodes[i], 0);
+		struct bed_wr wr = bed_wr_of(bed, opcodes[i], 0);
 
 		wr.rkey = 0xdead00;
 		wr.va = 3;
@@ -131,7 +117,7 @@ static void
 test_tagged_datagram(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_UD, 2);
-	struct bed_wr wr = one(bed, 0x0a, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 	const uint8_t *cqe;
 	uint8_t av[48];
 
@@ -162,7 +148,7 @@ test_numbers_wrap(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
-		struct bed_wr wr = one(bed, opcodes[i], 10000);
+		struct bed_wr wr = bed_wr_of(bed, opcodes[i], 10000);
 
 		bed->a.qp->ib->tx.psn = 0xfffffb;
 		bed->b.qp->ib->rx.psn = 0xfffffb;

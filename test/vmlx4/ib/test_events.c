@@ -7,21 +7,8 @@
  * of a shared queue, the limit of one, and completions that found no room.
  */
 
-#define SIGNALED 0x0cu
 #define SRQ_WQES 8u
 #define SRQ_SHIFT 5
-
-static struct bed_wr
-send_of(struct bed *bed, uint32_t length)
-{
-	struct bed_wr wr = {
-		.opcode = 0x0a, .flags = SIGNALED, .rkey = CARD_LKEY,
-		.va = (uintptr_t)bed->b.memory, .sges = 1,
-		.sge = { { bed->a.memory, length } },
-	};
-
-	return wr;
-}
 
 /* ---- a connection ---- */
 
@@ -45,7 +32,7 @@ test_connection(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		struct bed *bed = bed_new(types[i], 2);
-		struct bed_wr wr = send_of(bed, 100);
+		struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 		back_to_rtr(&bed->b);
 		*bed->b.qp->rq.db = 0;
@@ -68,7 +55,7 @@ static void
 test_no_news(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = send_of(bed, 10);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 10);
 	uint8_t av[48];
 
 	(void)state;
@@ -81,7 +68,7 @@ test_no_news(void **state)
 	bed = bed_new(IBV_QPT_UD, 2);
 	back_to_rtr(&bed->b);
 	*bed->b.qp->rq.db = 0;
-	wr = send_of(bed, 10);
+	wr = bed_wr_of(bed, 0x0a, 10);
 	bed_address(&bed->b, av);
 	wr.datagram = av;
 	bed_recv(&bed->b, bed->b.memory, 100);
@@ -135,7 +122,7 @@ test_last_wqe(void **state)
 	for (i = 0; i < 2; i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
 		struct shared *shared = share(bed, 4);
-		struct bed_wr wr = send_of(bed, i == 0 ? 100 : 101);
+		struct bed_wr wr = bed_wr_of(bed, 0x0a, i == 0 ? 100 : 101);
 
 		bed_post(&bed->a, &wr);
 		bed_step(bed);
@@ -163,7 +150,7 @@ test_limit(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
 	struct shared *shared = share(bed, 4);
-	struct bed_wr wr = send_of(bed, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	shared->srq.limit = 3;
@@ -201,29 +188,40 @@ expect_overrun(struct bed *bed, const struct bed_end *end)
 	assert_int_equal(bed->card.adapter->violations_of[VMLX4_RULE_CQ_OVERRUN], 1);
 }
 
+static const unsigned int overrun_types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+
+/* @messages from a to b, of 100 bytes, while the CQ of one of them is full. */
+static struct bed *
+overrun_new(unsigned int qp_type, bool of_sender, unsigned int messages)
+{
+	struct bed *bed = bed_new(qp_type, 2);
+	struct bed_end *full = of_sender ? &bed->a : &bed->b;
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
+	uint8_t av[48];
+
+	bed_address(&bed->b, av);
+	if (qp_type == IBV_QPT_UD)
+		wr.datagram = av;
+	bed_recv(&bed->b, bed->b.memory, 200);
+	fill(full->cq);
+	while (messages-- != 0)
+		bed_post(&bed->a, &wr);
+	bed_step(bed);
+	expect_overrun(bed, full);
+	return bed;
+}
+
 /* The sender's CQ: what it sent arrived, and it can send no more. */
 static void
 test_sender_runs_over(void **state)
 {
-	static const unsigned int types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	unsigned int i;
-	uint8_t av[48];
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		struct bed *bed = bed_new(types[i], 2);
-		struct bed_wr wr = send_of(bed, 100);
+		struct bed *bed = overrun_new(overrun_types[i], true, 2);
 
-		bed_address(&bed->b, av);
-		if (types[i] == IBV_QPT_UD)
-			wr.datagram = av;
-		bed_recv(&bed->b, bed->b.memory, 200);
-		fill(bed->a.cq);
-		bed_post(&bed->a, &wr);
-		bed_post(&bed->a, &wr);
-		bed_step(bed);
-		expect_overrun(bed, &bed->a);
-		bed_received(&bed->b, 1, types[i] == IBV_QPT_UD ? 140 : 100);
+		bed_received(&bed->b, 1, overrun_types[i] == IBV_QPT_UD ? 140 : 100);
 		assert_int_equal(bed->a.cq->pi, 0);
 		assert_int_equal(bed_event(bed), 0xff);
 		bed_free(bed);
@@ -234,25 +232,14 @@ test_sender_runs_over(void **state)
 static void
 test_receiver_runs_over(void **state)
 {
-	static const unsigned int types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	unsigned int i;
-	uint8_t av[48];
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		struct bed *bed = bed_new(types[i], 2);
-		struct bed_wr wr = send_of(bed, 100);
+		struct bed *bed = overrun_new(overrun_types[i], false, 1);
 
-		bed_address(&bed->b, av);
-		if (types[i] == IBV_QPT_UD)
-			wr.datagram = av;
-		bed_recv(&bed->b, bed->b.memory, 200);
-		fill(bed->b.cq);
-		bed_post(&bed->a, &wr);
-		bed_step(bed);
-		expect_overrun(bed, &bed->b);
 		assert_int_equal(bed->card.adapter->ports[1].stats.rx_cq_overrun, 1);
-		if (types[i] == IBV_QPT_RC)
+		if (overrun_types[i] == IBV_QPT_RC)
 			bed_failed(&bed->a, VMLX4_HW_SYN_REM_OP);
 		else
 			bed_sent(&bed->a, 0x0a, 0);
@@ -265,7 +252,7 @@ static void
 test_other_on_the_cq(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = send_of(bed, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	bed->a.cq->error = true;
@@ -289,7 +276,7 @@ static void
 test_late_completions_run_over(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = send_of(bed, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	bed->card.adapter->options.completion_lag_ns = 5000;
@@ -313,7 +300,7 @@ static void
 test_injected(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = send_of(bed, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	bed_post(&bed->a, &wr);

@@ -7,21 +7,8 @@
  * not want them answers.
  */
 
-#define SIGNALED 0x0cu
 #define MASKED_CS 0x14u
 #define MASKED_FA 0x15u
-
-static struct bed_wr
-atomic(struct bed *bed, uint8_t opcode)
-{
-	struct bed_wr wr = {
-		.opcode = opcode, .flags = SIGNALED, .rkey = CARD_LKEY,
-		.va = (uintptr_t)bed->b.memory, .sges = 1,
-		.sge = { { bed->a.memory, 8 } },
-	};
-
-	return wr;
-}
 
 static unsigned int
 bit_of(uint64_t word, unsigned int bit)
@@ -83,7 +70,7 @@ change_words(struct bed *bed, uint64_t *seed)
 	unsigned int i;
 
 	for (i = 0; i < 40; i++) {
-		struct bed_wr wr = atomic(bed, i % 2 ? MASKED_CS : MASKED_FA);
+		struct bed_wr wr = bed_wr_of(bed, i % 2 ? MASKED_CS : MASKED_FA, 8);
 		uint64_t was = next_random(seed);
 
 		wr.swap_add = next_random(seed);
@@ -121,7 +108,7 @@ test_extremes(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
 	uint64_t *there = (uint64_t *)(void *)bed->b.memory;
-	struct bed_wr swap = atomic(bed, MASKED_CS), add = atomic(bed, MASKED_FA);
+	struct bed_wr swap = bed_wr_of(bed, MASKED_CS, 8), add = bed_wr_of(bed, MASKED_FA, 8);
 
 	(void)state;
 	swap.swap_add = 5;
@@ -150,7 +137,7 @@ test_duplicate(void **state)
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
 	uint64_t *there = (uint64_t *)(void *)bed->b.memory;
 	uint64_t *here = (uint64_t *)(void *)bed->a.memory;
-	struct bed_wr wr = atomic(bed, MASKED_FA);
+	struct bed_wr wr = bed_wr_of(bed, MASKED_FA, 8);
 
 	(void)state;
 	wr.swap_add = 0x0101;
@@ -191,24 +178,24 @@ test_refused(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		bed = bed_new(IBV_QPT_RC, 2);
-		wr = atomic(bed, opcodes[i]);
+		wr = bed_wr_of(bed, opcodes[i], 8);
 		wr.va += 4;
 		ends(bed, &wr, VMLX4_HW_SYN_REM_INV_REQ, IBV_EVENT_QP_REQ_ERR);
 		bed = bed_new(IBV_QPT_RC, 2);
-		wr = atomic(bed, opcodes[i]);
+		wr = bed_wr_of(bed, opcodes[i], 8);
 		vmlx4_ib_attr(bed->b.qp->ib)->access &= ~(uint32_t)IBV_ACCESS_REMOTE_ATOMIC;
 		ends(bed, &wr, VMLX4_HW_SYN_REM_INV_REQ, IBV_EVENT_QP_REQ_ERR);
 		bed = bed_new(IBV_QPT_RC, 2);
-		wr = atomic(bed, opcodes[i]);
+		wr = bed_wr_of(bed, opcodes[i], 8);
 		bed->card.mr.access &= ~(uint32_t)IBV_ACCESS_REMOTE_ATOMIC;
 		ends(bed, &wr, VMLX4_HW_SYN_REM_ACCESS, IBV_EVENT_QP_ACCESS_ERR);
 		/* The result is 8 bytes, and they are written. */
 		bed = bed_new(IBV_QPT_RC, 2);
-		wr = atomic(bed, opcodes[i]);
+		wr = bed_wr_of(bed, opcodes[i], 8);
 		wr.sge[0].length = 4;
 		ends(bed, &wr, VMLX4_HW_SYN_LOC_LEN, 0xff);
 		bed = bed_new(IBV_QPT_RC, 2);
-		wr = atomic(bed, opcodes[i]);
+		wr = bed_wr_of(bed, opcodes[i], 8);
 		bed->card.mr.access &= ~(uint32_t)IBV_ACCESS_LOCAL_WRITE;
 		ends(bed, &wr, VMLX4_HW_SYN_LOC_PROT, 0xff);
 	}
@@ -219,7 +206,7 @@ static void
 test_no_such_wqe(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = atomic(bed, MASKED_CS);
+	struct bed_wr wr = bed_wr_of(bed, MASKED_CS, 8);
 
 	(void)state;
 	bed_post(&bed->a, &wr);
@@ -229,7 +216,7 @@ test_no_such_wqe(void **state)
 	assert_int_equal(bed->card.adapter->violations_of[VMLX4_RULE_SQ_DS], 1);
 	bed_free(bed);
 	bed = bed_new(IBV_QPT_UC, 2);
-	wr = atomic(bed, MASKED_FA);
+	wr = bed_wr_of(bed, MASKED_FA, 8);
 	bed_post(&bed->a, &wr);
 	bed_step(bed);
 	bed_failed(&bed->a, VMLX4_HW_SYN_LOC_QP_OP);

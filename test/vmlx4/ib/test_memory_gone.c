@@ -9,8 +9,6 @@
  * key that does not cover them; the other QP hears what the protocol says.
  */
 
-#define SIGNALED 0x0cu
-
 static struct bed *
 gone_new(unsigned int qp_type)
 {
@@ -36,18 +34,6 @@ take_away(const uint8_t *memory)
 	assert_int_equal(mprotect((void *)(uintptr_t)memory, 8192, PROT_NONE), 0);
 }
 
-static struct bed_wr
-one(struct bed *bed, uint8_t opcode)
-{
-	struct bed_wr wr = {
-		.opcode = opcode, .flags = SIGNALED, .rkey = CARD_LKEY,
-		.va = (uintptr_t)bed->b.memory, .sges = 1,
-		.sge = { { bed->a.memory, 5000 } },
-	};
-
-	return wr;
-}
-
 /* What is sent, and where what is read should go. */
 static void
 test_of_the_requester(void **state)
@@ -58,7 +44,7 @@ test_of_the_requester(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct bed *bed = gone_new(IBV_QPT_RC);
-		struct bed_wr wr = one(bed, opcodes[i]);
+		struct bed_wr wr = bed_wr_of(bed, opcodes[i], 5000);
 
 		bed_recv(&bed->b, bed->b.memory, 5000);
 		take_away(bed->a.memory);
@@ -81,7 +67,7 @@ test_of_the_responder(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct bed *bed = gone_new(IBV_QPT_RC);
-		struct bed_wr wr = one(bed, opcodes[i]);
+		struct bed_wr wr = bed_wr_of(bed, opcodes[i], 5000);
 
 		bed_recv(&bed->b, bed->b.memory, 5000);
 		take_away(bed->b.memory);
@@ -99,7 +85,7 @@ static void
 test_datagrams(void **state)
 {
 	struct bed *bed = gone_new(IBV_QPT_UD);
-	struct bed_wr wr = one(bed, 0x0a);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 5000);
 	uint8_t av[48];
 
 	(void)state;
@@ -126,7 +112,7 @@ test_of_an_xrc_receiver(void **state)
 	struct vmlx4_xrcd xrcd = { .xrcdn = 1 };
 	struct vmlx4_srq srq = { .obj.ctx = bed->card.ctx, .srqn = 0x47, .pd = &bed->card.pd,
 		.cq = bed->b.cq, .xrcd = &xrcd };
-	struct bed_wr wr = one(bed, 0x08);
+	struct bed_wr wr = bed_wr_of(bed, 0x08, 5000);
 
 	(void)state;
 	bed->b.qp->qp_type = IBV_QPT_XRC_RECV;

@@ -8,7 +8,6 @@
 #include "bed.h"
 #include "uverbs/uverbs.h"
 
-#define SIGNALED 0x0cu
 #define SEND 0x0au
 #define PSN 0x4321u
 

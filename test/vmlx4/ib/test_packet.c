@@ -127,7 +127,7 @@ test_all_opcodes(void **state)
 	for (op = 0; op < 256; op++) {
 		unsigned int has = vmlx4_bth_what((uint8_t)op);
 		size_t size = (has & VMLX4_HAS_PAYLOAD) != 0 ? sizeof(payload) : 0;
-		uint8_t frame[VMLX4_IB_FRAME_MAX];
+		uint8_t frame[VMLX4_IB_FRAME_MAX], *payload_at;
 		struct vmlx4_ib_packet p, back;
 		size_t length;
 
@@ -171,6 +171,9 @@ test_all_opcodes(void **state)
 			back.msn == p.msn));
 		assert_true((has & VMLX4_HAS_ATOMIC_ACK) == 0 || back.original == p.original);
 		assert_true((has & (VMLX4_HAS_IMM | VMLX4_HAS_IETH)) == 0 || back.imm == p.imm);
+		p.roce = VMLX4_ROCE_V2; /* to an IPv6 address: the longest */
+		payload_at = vmlx4_ib_packet_head(&p, frame);
+		assert_true((size_t)(payload_at - frame) + 3 + 4 <= VMLX4_IB_OVERHEAD);
 	}
 	/* RC, UC, UD and XRC, and the atomics with masks of RC and XRC. */
 	assert_int_equal(known, 23 + 12 + 2 + 23 + 2 + 2);

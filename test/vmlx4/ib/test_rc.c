@@ -4,8 +4,6 @@
 
 /* What an RC QP does while nothing goes wrong. */
 
-#define SIGNALED 0x0cu
-
 static const unsigned int ports[] = { 1, 2 }; /* inside the port, and over a wire */
 
 static void

@@ -4,20 +4,6 @@
 
 /* What ends an RC QP: completions at both ends, events, and the flush behind it. */
 
-#define SIGNALED 0x0cu
-
-static struct bed_wr
-one(struct bed *bed, uint8_t opcode, uint32_t length)
-{
-	struct bed_wr wr = {
-		.opcode = opcode, .flags = SIGNALED, .rkey = CARD_LKEY,
-		.va = (uintptr_t)bed->b.memory, .sges = 1,
-		.sge = { { bed->a.memory, length } },
-	};
-
-	return wr;
-}
-
 /*
  * The WR at hand ends with syndrome, the one behind it is flushed; what b says of it
  * is an event, or a completion, or nothing.
@@ -25,7 +11,7 @@ one(struct bed *bed, uint8_t opcode, uint32_t length)
 static void
 ends(struct bed *bed, const struct bed_wr *wr, uint8_t syndrome, unsigned int event)
 {
-	struct bed_wr next = one(bed, 0x0a, 10);
+	struct bed_wr next = bed_wr_of(bed, 0x0a, 10);
 
 	bed_post(&bed->a, wr);
 	next.flags = 0;
@@ -53,7 +39,7 @@ test_remote_access(void **state)
 	for (i = 0; i < 4; i++) {
 		for (k = 0; k < 3; k++) {
 			struct bed *bed = bed_new(IBV_QPT_RC, 2);
-			struct bed_wr wr = one(bed, opcodes[i], 8);
+			struct bed_wr wr = bed_wr_of(bed, opcodes[i], 8);
 
 			if (k == 0)
 				wr.rkey ^= 1;                 /* no such key */
@@ -82,7 +68,7 @@ test_invalid_request(void **state)
 	(void)state;
 	for (i = 0; i < 4; i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
-		struct bed_wr wr = one(bed, i == 3 ? 0x12 : opcodes[i], 8);
+		struct bed_wr wr = bed_wr_of(bed, i == 3 ? 0x12 : opcodes[i], 8);
 
 		if (i == 3)
 			wr.va += 4; /* an atomic that is not aligned */
@@ -98,7 +84,7 @@ static void
 test_too_long(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = one(bed, 0x0a, 3000);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 3000);
 
 	(void)state;
 	bed_recv(&bed->b, bed->b.memory, 2999);
@@ -115,7 +101,7 @@ static void
 test_receive_buffer(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = one(bed, 0x0a, 100);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 100);
 
 	(void)state;
 	bed_recv(&bed->b, bed->card.arena + CARD_ARENA - 50, 100);
@@ -134,7 +120,7 @@ test_local(void **state)
 	(void)state;
 	for (i = 0; i < 6; i++) {
 		struct bed *bed = bed_new(IBV_QPT_RC, 2);
-		struct bed_wr wr = one(bed, i < 2 ? 0x0a : 0x10, 8);
+		struct bed_wr wr = bed_wr_of(bed, i < 2 ? 0x0a : 0x10, 8);
 		uint8_t syndrome = VMLX4_HW_SYN_LOC_PROT;
 
 		switch (i) {
@@ -172,7 +158,7 @@ static void
 test_earlier_ones_complete(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr read = one(bed, 0x10, 5000), bad = one(bed, 0x0a, 8);
+	struct bed_wr read = bed_wr_of(bed, 0x10, 5000), bad = bed_wr_of(bed, 0x0a, 8);
 
 	(void)state;
 	bed_post(&bed->a, &read);
@@ -189,7 +175,7 @@ static void
 test_refused_in_the_middle(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr read = one(bed, 0x10, 20000), write = one(bed, 0x08, 100);
+	struct bed_wr read = bed_wr_of(bed, 0x10, 20000), write = bed_wr_of(bed, 0x08, 100);
 
 	(void)state;
 	bed->a.qp->ib->mtu = bed->b.qp->ib->mtu = 256;
@@ -213,7 +199,7 @@ static void
 test_peer_does_not_exist(void **state)
 {
 	struct bed *bed = bed_new(IBV_QPT_RC, 2);
-	struct bed_wr wr = one(bed, 0x0a, 8);
+	struct bed_wr wr = bed_wr_of(bed, 0x0a, 8);
 	uint64_t timeout = (4096ull << 14) * 4;
 	unsigned int i;
 

@@ -4,7 +4,6 @@
 
 /* An RC QP on a wire that loses packets, and with a peer that is not ready. */
 
-#define SIGNALED 0x0cu
 #define TIMEOUT ((4096ull << 14) * 4)
 #define RNR_NS 640000u /* min_rnr_timer 12 */
 

@@ -4,7 +4,6 @@
 
 /* UC and UD QPs. */
 
-#define SIGNALED 0x0cu
 #define SOLICITED 0x02u
 
 static struct vmlx4_port_stats *

@@ -42,16 +42,25 @@ pump(struct vmlx4_wire *wire, unsigned int polls)
 		wire->ops->poll(wire, 64);
 }
 
+struct vmlx4_wire *
+open_other_end(struct vmlx4_wire *first, struct vmlx4_port *port)
+{
+	struct vmlx4_wire *other;
+
+	pumped = first;
+	other = open_end(port);
+	pumped = NULL;
+	assert_non_null(other);
+	return other;
+}
+
 void
 open_both(struct vmlx4_wire **here, struct vmlx4_wire **there)
 {
 	*here = open_end(HERE);
 	assert_non_null(*here);
 	assert_false(HERE->carrier);
-	pumped = *here;
-	*there = open_end(THERE);
-	pumped = NULL;
-	assert_non_null(*there);
+	*there = open_other_end(*here, THERE);
 	assert_true(HERE->carrier);
 	assert_true(THERE->carrier);
 }

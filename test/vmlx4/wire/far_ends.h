@@ -30,6 +30,8 @@ extern char error[512];
 extern struct vmlx4_wire *pumped;
 
 struct vmlx4_wire *open_end(struct vmlx4_port *port);
+/* The other end of a wire that has one, which answers meanwhile. */
+struct vmlx4_wire *open_other_end(struct vmlx4_wire *first, struct vmlx4_port *port);
 void pump(struct vmlx4_wire *wire, unsigned int polls);
 /* Here first, as the host; both have a carrier afterwards. */
 void open_both(struct vmlx4_wire **here, struct vmlx4_wire **there);

@@ -106,20 +106,14 @@ carrier_follows_the_other_process(void **state)
 		pump(here, 3);
 		assert_false(HERE->carrier);
 		assert_false(here->ops->send(here, frame, sizeof(frame)));
-		pumped = here;
-		there = open_end(THERE);
-		pumped = NULL;
-		assert_non_null(there);
+		there = open_other_end(here, THERE);
 		assert_true(HERE->carrier);
 		assert_true(THERE->carrier);
 
 		vmlx4_wire_close(here);
 		pump(there, 3);
 		assert_false(THERE->carrier);
-		pumped = there;
-		here = open_end(HERE);
-		pumped = NULL;
-		assert_non_null(here);
+		here = open_other_end(there, HERE);
 		assert_true(HERE->carrier);
 		assert_true(THERE->carrier);
 		assert_true(here->ops->send(here, frame, sizeof(frame)));
@@ -129,9 +123,7 @@ carrier_follows_the_other_process(void **state)
 		/* Now here is the guest: change the roles back. */
 		vmlx4_wire_close(there);
 		pump(here, 3);
-		pumped = here;
-		there = open_end(THERE);
-		pumped = NULL;
+		there = open_other_end(here, THERE);
 		assert_true(HERE->carrier);
 	}
 	vmlx4_wire_close(here);

@@ -104,10 +104,7 @@ a_moved_socket_is_made_anew(void **state)
 	assert_non_null(here);
 	assert_int_equal(unlink(name), 0);
 	pump(here, 2);
-	pumped = here;
-	there = open_end(THERE);
-	pumped = NULL;
-	assert_non_null(there);
+	there = open_other_end(here, THERE);
 	assert_true(THERE->carrier);
 	vmlx4_wire_close(there);
 	vmlx4_wire_close(here);
@@ -200,10 +197,7 @@ another_version_is_told(void **state)
 	fd = raw_call(NULL);
 	pump(here, 2);
 	assert_false(HERE->carrier);
-	pumped = here;
-	there = open_end(NULL);
-	pumped = NULL;
-	assert_non_null(there);
+	there = open_other_end(here, NULL);
 	vmlx4_wire_close(there);
 	close(fd);
 	vmlx4_wire_close(here);
@@ -491,10 +485,7 @@ meet_twice(void)
 	vmlx4_wire_close(there);
 	pump(here, 2);
 	assert_false(HERE->carrier);
-	pumped = here;
-	there = open_end(THERE);
-	pumped = NULL;
-	assert_non_null(there);
+	there = open_other_end(here, THERE);
 	pump(here, 2);
 	vmlx4_wire_close(there);
 	vmlx4_wire_close(here);
