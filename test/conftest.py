@@ -5,6 +5,7 @@ in any order, and leaves no process, namespace or interface behind."""
 import collections
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -19,9 +20,29 @@ from mlx4dvlib import build, testpmd as testpmd_module  # noqa: E402
 FINDINGS = pytest.StashKey()
 
 
+class FailuresAtOnce:
+    """A line for each as it comes: a run that is cut off, or hangs later, has named them."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def pytest_runtest_logreport(self, report):
+        if not report.failed:
+            return
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        crash = getattr(report.longrepr, "reprcrash", None)
+        why = crash.message.splitlines()[:1] if crash else []
+        terminal.write_line("\n" + " ".join(["FAILED", report.nodeid, *why]))
+
+
 def pytest_configure(config):
     if build.missing():
         raise pytest.UsageError(build.missing())
+    # Ignored in a run behind "&", and so in all that it starts: which then does not end by them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
     config.stash[cmocka.PROGRAMS] = cmocka.programs()
     config.stash[FINDINGS] = []
 
