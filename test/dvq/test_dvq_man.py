@@ -63,6 +63,42 @@ def test_page_says_what_fails(page):
     assert page.stem in ("dvq_lock", "dvq_cq") or ".Sh ERRORS" in text
 
 
+def without_comments(text):
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+
+
+def structures(text):
+    return {found[1]: without_comments(found[0])
+            for found in re.finditer(r"^struct (dvq_\w+) \{\n.*?^\};$", text, re.M | re.S)}
+
+
+HEADER_TEXT = "".join(path.read_text() for path in (build.TOP / "lib" / "dvq").glob("dvq*.h"))
+
+
+def test_structures_are_shown():
+    """What a program fills in and reads itself, as the headers have it."""
+    declared, shown = structures(HEADER_TEXT), {}
+    for page in PAGES:
+        shown.update(structures(page.read_text()))
+    assert {"dvq_open_request", "dvq_sge", "dvq_atomic", "dvq_bind", "dvq_wc",
+            "dvq_device"} <= set(shown)
+    assert shown == {name: declared[name] for name in shown}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_constants_exist(page):
+    known = set(re.findall(r"\bDVQ_[A-Z0-9_]+", HEADER_TEXT))
+    named = set(re.findall(r"\bDVQ_[A-Z0-9_]*[A-Z0-9]", page.read_text()))
+    assert named - {page.stem.upper()} <= known
+
+
+def test_constants_of_a_wqe_and_a_cqe_are_named():
+    text = "".join(page.read_text() for page in PAGES)
+    wanted = re.findall(r"#define (DVQ_(?:OP|CQE_ST|WC|BIND|CTRL_INS)_\w+) ", HEADER_TEXT)
+    assert len(wanted) > 30
+    assert [name for name in wanted if name not in text] == []
+
+
 def test_pages_are_installed():
     done = subprocess.run(["meson", "introspect", "--installed", build.build_dir()], text=True,
                           stdout=subprocess.PIPE, check=True)

@@ -46,6 +46,19 @@ def test_is_well_formed(page):
     assert done.returncode == 0, done.stdout
 
 
+MACROS = "Ar|Cm|Dl|Dq|Dv|Em|Er|Fa|Fl|Fn|Li|Ns|Pa|Pc|Po|Pq|Sq|Va|Vt|Xr"
+
+
+@pytest.mark.parametrize("page", sorted(MAN.glob("*.[1-9]")), ids=lambda page: page.name)
+def test_no_markup_is_printed(page):
+    """A macro behind another one that takes none, or quotes that all end at once."""
+    shown = subprocess.run(["mandoc", "-Tutf8", page], text=True, stdout=subprocess.PIPE,
+                           check=True).stdout
+    shown = re.sub("(.)\b(.)", r"\2", shown)
+    assert not re.findall(r"[\s(‘“-](?:%s)\b(?!\()|[‘“-]No\b" % MACROS, shown)
+    assert not re.search("[’”]{2}", shown)
+
+
 def test_pages_are_installed(tmp_path):
     done = subprocess.run(["meson", "introspect", "--installed", build.build_dir()], text=True,
                           stdout=subprocess.PIPE, check=True)
