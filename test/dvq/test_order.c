@@ -8,9 +8,10 @@
 #define DVQ_BARRIER_HOOK(name) at_barrier(#name)
 static void at_barrier(const char *name);
 
-#include "ring.h"
+#include "sendq.h"
 
 static struct ring r;
+static struct sendq strides;
 
 static struct {
 	_Alignas(64) uint8_t mem[64];
@@ -170,6 +171,39 @@ test_inline(void **state)
 	assert_string_equal(seen, "block_before_head wqe_before_owner");
 }
 
+/* The same of a queue of strides, here of 256 bytes: 8 segments of one of them. */
+static void
+check_stride(const char *name)
+{
+	bool heads = strcmp(name, "block_before_head") != 0;
+	bool owner = strcmp(name, "owner_before_doorbell") == 0;
+
+	expect_dump(strides.mem, owner ? "0000000a" : "80000000");
+	expect_dump(strides.mem + 4, "00000009 0000000c 00000000 00000040");
+	expect_dump(strides.mem + 64, heads ? "00000040" : "ffffffff");
+	expect_dump(strides.mem + 68, "00001100 00000000 00001000 00000040 00001100");
+	expect_dump(strides.mem + 128, heads ? "00000040" : "ffffffff");
+	expect_dump(strides.mem + 132, "00001100 00000000 00001000");
+	expect_dump(&strides.doorbell, "00000000");
+}
+
+static void
+test_stride_of_several_blocks(void **state)
+{
+	struct dvq_sge sge[8];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		sge[i] = (struct dvq_sge){ 0x1000, 0x1100, 64 };
+	sendq_init(&strides, 8, 32);
+	check = check_stride;
+	assert_int_equal(dvq_post_send(&strides.sq, sge, 8, DVQ_CTRL_CQE), 0);
+	dvq_sendq_ring(&strides.sq);
+	assert_string_equal(seen, "block_before_head wqe_before_owner owner_before_doorbell");
+	expect_dump(&strides.doorbell, "00024200");
+}
+
 static void
 check_rq(const char *name)
 {
@@ -190,6 +224,31 @@ test_receive_wqe_before_record(void **state)
 	check = check_rq;
 	dvq_rq_post(&q.rq, &sge, 1);
 	dvq_rq_publish(&q.rq);
+	assert_string_equal(seen, "rwqe_before_record");
+	expect_dump(&q.record[0], "00000001");
+}
+
+static void
+check_srq(const char *name)
+{
+	(void)name;
+	expect_dump(q.mem + 16, "00000800 00001100 00000000 00001000");
+	expect_dump(&q.record[0], "00000000");
+}
+
+static void
+test_shared_wqe_before_record(void **state)
+{
+	const struct dvq_sge sge = { 0x1000, 0x1100, 2048 };
+	struct dvq_srq srq = {
+		.buf = q.mem, .mask = 1, .head = 0, .tail = 1, .db = &q.record[0],
+		.stride_shift = 5, .max_sge = 1,
+	};
+
+	(void)state;
+	check = check_srq;
+	assert_int_equal(dvq_srq_post(&srq, &sge, 1), 0);
+	dvq_srq_publish(&srq);
 	assert_string_equal(seen, "rwqe_before_record");
 	expect_dump(&q.record[0], "00000001");
 }
@@ -290,7 +349,9 @@ main(void)
 		cmocka_unit_test_setup(test_wqe_in_its_block, setup),
 		cmocka_unit_test_setup(test_lso_header, setup),
 		cmocka_unit_test_setup(test_inline, setup),
+		cmocka_unit_test_setup(test_stride_of_several_blocks, setup),
 		cmocka_unit_test_setup(test_receive_wqe_before_record, setup),
+		cmocka_unit_test_setup(test_shared_wqe_before_record, setup),
 		cmocka_unit_test_setup(test_cqe_is_read_after_its_owner, setup),
 		cmocka_unit_test_setup(test_cqes_are_read_after_their_owners, setup),
 		cmocka_unit_test_setup(test_consumer_record_comes_last, setup),

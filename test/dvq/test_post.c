@@ -212,6 +212,9 @@ test_inline(void **state)
 		"8000003c 2c ..59.. 80000000");
 	assert_int_equal(dvq_post_send_inline(&s.sq, data, 105, 0), -EMSGSIZE);
 	assert_int_equal(dvq_post_send_inline(&s.sq, data, UINT32_MAX, 0), -EMSGSIZE);
+	/* 2^26 blocks, the headers of their segments included: 2^32 bytes. */
+	assert_int_equal(dvq_post_send_inline(&s.sq, data, 44 + 60 * ((1u << 26) - 1), 0),
+			 -EMSGSIZE);
 	assert_int_equal(dvq_post_send_inline(&s.sq, data, 0, 0), 0);
 	expect_dump(s.mem + 384, "0000000a 00000002 00000000 00000000 80000000 eeeeeeee");
 }
@@ -270,6 +273,7 @@ test_lso(void **state)
 	assert_int_equal(dvq_send_begin(&send, &s.sq), 0);
 	assert_int_equal(dvq_send_lso(&send, hdr, 0, 1000), -EINVAL);
 	assert_int_equal(dvq_send_lso(&send, hdr, 260, 1000), -EMSGSIZE);
+	assert_int_equal(dvq_send_lso(&send, hdr, UINT32_MAX - 16, 1000), -EMSGSIZE);
 	assert_int_equal(dvq_send_lso(&send, hdr, sizeof(hdr), 1000), 0);
 	/* Not visible yet: the headers at the start of the second block. */
 	expect_dump(s.mem + 64, "ffffffff");

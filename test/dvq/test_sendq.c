@@ -152,6 +152,19 @@ test_stamps(void **state)
 	expect_dump(s.mem + 2 * 128 + 64, "ffffffff a1b2c3d4");
 }
 
+/* The size is read from the ring, which others can write to: no stamp beyond the stride. */
+static void
+test_stamps_stay_in_the_stride(void **state)
+{
+	(void)state;
+	post_segs(7);
+	s.mem[7] = 0x3f;
+	assert_int_equal(dvq_sendq_complete(&s.sq, 0), 1);
+	expect_dump(s.mem + 64, "ffffffff");
+	expect_dump(s.mem + 128, "80000000");
+	expect_dump(s.mem + 256, "80000000");
+}
+
 /* Indices that wrapped round do not look like a wide WQE for ever. */
 static void
 test_stamps_after_two_billion(void **state)
@@ -220,6 +233,7 @@ main(void)
 		cmocka_unit_test_setup(test_later_blocks, setup),
 		cmocka_unit_test_setup(test_nothing_visible_before_end, setup),
 		cmocka_unit_test_setup(test_stamps, setup),
+		cmocka_unit_test_setup(test_stamps_stay_in_the_stride, setup),
 		cmocka_unit_test_setup(test_stamps_after_two_billion, setup),
 		cmocka_unit_test_setup(test_completion_of_what_is_not_in_flight, setup),
 		cmocka_unit_test_setup(test_completion_beyond_16_bits, setup),

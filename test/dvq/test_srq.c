@@ -132,6 +132,23 @@ test_any_order(void **state)
 	assert_int_equal(s.record, htobe32(posted & 0xffff));
 }
 
+/* Whoever writes into a free WQE does not lead the program out of the ring. */
+static void
+test_links_stay_in_the_ring(void **state)
+{
+	uint16_t number;
+
+	(void)state;
+	memset(s.mem, 0xff, 2);
+	*(uint16_t *)(void *)(s.mem + 2) = htobe16(CNT + 3);
+	assert_int_equal(dvq_srq_post(&s.srq, &buffer, 1), 0);
+	assert_int_equal(s.srq.head, 3);
+	*(uint16_t *)(void *)(s.mem + 3 * STRIDE + 2) = htobe16(0xfff5);
+	assert_int_equal(dvq_srq_post_each(&s.srq, &buffer, &number, 1), 1);
+	assert_int_equal(number, 3);
+	assert_int_equal(s.srq.head, 5);
+}
+
 static void
 test_each(void **state)
 {
@@ -169,6 +186,7 @@ main(void)
 		cmocka_unit_test_setup(test_too_long, setup),
 		cmocka_unit_test_setup(test_completion_of_what_cannot_be, setup),
 		cmocka_unit_test_setup(test_any_order, setup),
+		cmocka_unit_test_setup(test_links_stay_in_the_ring, setup),
 		cmocka_unit_test_setup(test_each, setup),
 	};
 
