@@ -214,7 +214,6 @@ dvq_post_masked_cas(struct dvq_sendq *sq, const struct dvq_atomic *at, uint64_t 
 
 	if (ret != 0)
 		return ret;
-	DVQ_CHECK(send.size + sizeof(struct dvq_masked_atomic_seg) < sq->max_bytes, -EMSGSIZE);
 	dvq_send_masked_atomic(&send, swap, swap_mask, compare, compare_mask);
 	return dvq_send_end_atomic(&send, DVQ_OP_MASKED_CAS, at, flags);
 }

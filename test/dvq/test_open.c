@@ -99,7 +99,7 @@ setup(void **state)
 		.cqn = 0x83,
 		.set_ci_db = &records[1],
 		.arm_db = &records[2],
-		.arm_sn = 1,
+		.arm_sn = 3,
 		.cqe_size = 64,
 		.comp_mask = MLX4DV_CQ_MASK_UAR,
 		.cq_uar = uar,
@@ -126,7 +126,7 @@ everything(void)
 		.qp = &ibv_qp, .sq = &sq, .qp_rq = &qp_rq,
 		.ibv_cq = &ibv_cq, .cq = &cq,
 		.ibv_srq = &ibv_srq, .srq = &srq,
-		.wq = &ibv_wq, .rq = &rq,
+		.wq = &ibv_wq, .rq = &rq, .missing = DVQ_ARM, /* the last time */
 	};
 }
 
@@ -156,7 +156,7 @@ test_all_at_once(void **state)
 	assert_int_equal(cq.cqe_cnt, 64);
 	assert_int_equal(cq.cqe_shift, 6);
 	assert_int_equal(cq.valid_offset, 32);
-	assert_int_equal(cq.arm_sn, 1);
+	assert_int_equal(cq.arm_sn, 3);
 	assert_int_equal(cq.cqn, 0x83);
 	assert_ptr_equal(cq.uar, uar);
 

@@ -84,6 +84,31 @@ test_write(void **state)
 	expect_dump(s.mem + 128, "00000009 00000003 00000000 00000009" REMOTE DATA);
 }
 
+/* A WQE of one's own, of the same segments, is the same WQE. */
+static void
+test_by_hand(void **state)
+{
+	const struct dvq_atomic at = { .raddr = RADDR, .rkey = RKEY, .result = one };
+	struct dvq_send send;
+
+	(void)state;
+	assert_int_equal(dvq_post_cas(&s.sq, &at, 0x5051, 0x6061, DVQ_CTRL_CQE), 0);
+	assert_int_equal(dvq_send_begin(&send, &s.sq), 0);
+	dvq_send_remote(&send, RADDR, RKEY);
+	dvq_send_atomic(&send, 0x6061, 0x5051);
+	assert_int_equal(dvq_send_data(&send, one.addr, one.lkey, one.len), 0);
+	assert_int_equal(dvq_send_end(&send, DVQ_OP_ATOMIC_CAS, DVQ_CTRL_CQE, 0), 1);
+	assert_memory_equal(s.mem, s.mem + 128, 128);
+
+	assert_int_equal(dvq_post_masked_cas(&s.sq, &at, 1, 2, 3, 4, 0), 0);
+	assert_int_equal(dvq_send_begin(&send, &s.sq), 0);
+	dvq_send_remote(&send, RADDR, RKEY);
+	dvq_send_masked_atomic(&send, 3, 4, 1, 2);
+	assert_int_equal(dvq_send_sge(&send, &one), 0);
+	assert_int_equal(dvq_send_end(&send, DVQ_OP_MASKED_CAS, 0, 0), 3);
+	assert_memory_equal(s.mem + 2 * 128, s.mem + 3 * 128, 128);
+}
+
 static void
 test_read(void **state)
 {
@@ -356,6 +381,7 @@ main(void)
 		cmocka_unit_test_setup(test_send_imm, setup),
 		cmocka_unit_test_setup(test_send_inval, setup),
 		cmocka_unit_test_setup(test_write, setup),
+		cmocka_unit_test_setup(test_by_hand, setup),
 		cmocka_unit_test_setup(test_read, setup),
 		cmocka_unit_test_setup(test_cas, setup),
 		cmocka_unit_test_setup(test_faa, setup),

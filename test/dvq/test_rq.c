@@ -48,6 +48,20 @@ post(uint32_t n)
 	dvq_rq_post(&q.rq, copy, n);
 }
 
+/* Piece by piece it is the same list, with a key that is big endian already. */
+static void
+test_list_by_hand(void **state)
+{
+	struct dvq_data_seg *seg = dvq_rq_wqe(&q.rq, q.rq.pi + 1);
+
+	(void)state;
+	dvq_rq_set_seg(seg, sge[0].addr, htobe32(0x00012300), 2048);
+	dvq_rq_terminate(seg + 1);
+	post(1);
+	assert_memory_equal(q.mem, seg, 2 * sizeof(*seg));
+	expect_dump(&seg[2], "eeeeeeee eeeeeeee");
+}
+
 static void
 test_short_list_is_terminated(void **state)
 {
@@ -175,6 +189,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_list_by_hand, setup),
 		cmocka_unit_test_setup(test_short_list_is_terminated, setup),
 		cmocka_unit_test_setup(test_full_list_has_no_terminator, setup),
 		cmocka_unit_test_setup(test_record, setup),

@@ -162,6 +162,54 @@ test_completion_before_the_failed(void **state)
 	expect_dump(r.mem + 4 * 64, "0000000a");
 }
 
+/* A queue of WQEs of one block goes without stamps until its first longer one. */
+static void
+test_single_blocks(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(dvq_sq_complete_single(&r.sq, 0), -ERANGE);
+	post_blocks(1);
+	post_blocks(1);
+	post_blocks(1);
+	assert_int_equal(dvq_sq_complete_single(&r.sq, 3), -ERANGE);
+	assert_int_equal(dvq_sq_complete_single(&r.sq, 0xffff), -ERANGE);
+	assert_int_equal(r.sq.ci, 0);
+	assert_int_equal(dvq_sq_complete_single(&r.sq, 1), 2);
+	assert_int_equal(r.sq.ci, 2);
+	expect_dump(r.mem, "0000000a 00000004");
+	expect_dump(r.mem + 64, "0000000a 00000004");
+
+	dvq_sq_stamp_free(&r.sq);
+	/* Those that come again in this pass, those of the next one; not what is in flight. */
+	expect_dump(r.mem, "7fffffff 00000004");
+	expect_dump(r.mem + 64, "7fffffff 00000004");
+	expect_dump(r.mem + 128, "0000000a 00000004");
+	for (i = 3; i < RING_BLOCKS; i++)
+		expect_dump(r.mem + i * 64, "ffffffff eeeeeeee");
+}
+
+/* In the second pass, where the free blocks are in two parts. */
+static void
+test_single_blocks_of_two_passes(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < RING_BLOCKS + 10; i++) {
+		post_blocks(1);
+		if (i != RING_BLOCKS + 9)
+			assert_int_equal(dvq_sq_complete_single(&r.sq, (uint16_t)i), 1);
+	}
+	dvq_sq_stamp_free(&r.sq);
+	for (i = 0; i < 9; i++)
+		expect_dump(r.mem + i * 64, "ffffffff 00000004");
+	expect_dump(r.mem + 9 * 64, "8000000a 00000004");
+	for (i = 10; i < RING_BLOCKS; i++)
+		expect_dump(r.mem + i * 64, "7fffffff 00000004");
+}
+
 /* The index of a CQE has 16 bits, the counters 32. */
 static void
 test_index_wraps_at_65536(void **state)
@@ -198,6 +246,19 @@ test_doorbell(void **state)
 	expect_dump(&r.doorbell, "00024200");
 }
 
+/* Another process has the page of doorbells elsewhere. */
+static void
+test_doorbell_by_another_mapping(void **state)
+{
+	uint32_t page[8] = { 0 };
+
+	(void)state;
+	post_nop(&r.sq);
+	dvq_sq_ring_at(&r.sq, page);
+	expect_dump(page, "00000000 00000000 00000000 00000000 00000000 00024200 00000000");
+	assert_int_equal(r.doorbell, 0);
+}
+
 static void
 test_reset(void **state)
 {
@@ -224,9 +285,12 @@ main(void)
 		cmocka_unit_test_setup(test_completion_out_of_range, setup),
 		cmocka_unit_test_setup(test_completion_of_overwritten_wqe, setup),
 		cmocka_unit_test_setup(test_completion_before_the_failed, setup),
+		cmocka_unit_test_setup(test_single_blocks, setup),
+		cmocka_unit_test_setup(test_single_blocks_of_two_passes, setup),
 		cmocka_unit_test_setup(test_index_wraps_at_65536, setup),
 		cmocka_unit_test_setup(test_counters_wrap_at_32_bits, setup),
 		cmocka_unit_test_setup(test_doorbell, setup),
+		cmocka_unit_test_setup(test_doorbell_by_another_mapping, setup),
 		cmocka_unit_test_setup(test_reset, setup),
 	};
 
