@@ -8,17 +8,50 @@
 #define WARM_UP 64           /* samples that do not count */
 #define KEPT 0.95            /* of the samples: the others were interrupted */
 
-/* Of a measurement of nothing. */
-static uint64_t
-timing_overhead(void)
+static int
+nothing(unsigned int index)
 {
+	(void)index;
+	return 0;
+}
+
+/* Bursts timed together: of empty ones so many that the steps of the TSC do not matter. */
+static unsigned int
+timed_calls(const struct perf_case *one, const struct perf_options *options)
+{
+	return one->empty ? PERF_EMPTY_CALLS : options->calls;
+}
+
+/* Cycles of so many calls, and the packets that they moved. */
+static uint64_t
+timed(const struct perf_case *one, int (*burst)(unsigned int index), unsigned int calls,
+      int *packets)
+{
+	/* Empty ones are all the first: they move nothing. */
+	const unsigned int next = one->empty ? 0 : 1;
+	uint64_t begin = bench_tsc();
+	unsigned int i, index;
+
+	for (i = 0, index = 0; i < calls; i++, index += next)
+		*packets += burst(index);
+	return bench_tsc() - begin;
+}
+
+/*
+ * What is not the driver's: of a measurement of nothing, or of as many calls of a function
+ * that returns at once, which next to empty bursts are not nothing.
+ */
+static uint64_t
+timing_overhead(const struct perf_case *one, const struct perf_options *options)
+{
+	const bool calls = one->empty && one->idle != NULL;
 	uint64_t took, best = UINT64_MAX;
 	unsigned int i;
+	int packets = 0;
 
 	for (i = 0; i < 1000; i++) {
-		uint64_t begin = bench_tsc();
-
-		took = bench_tsc() - begin;
+		took = timed(one, calls ? one->idle : nothing,
+			     calls ? timed_calls(one, options) : 0, &packets);
 		if (took < best)
 			best = took;
 	}
@@ -35,17 +68,14 @@ per_packet(const struct perf_case *one, double cost, int packets, unsigned int c
 
 /* Cycles per packet of some bursts. */
 static double
-sample(const struct perf_case *one, unsigned int calls, uint64_t overhead)
+sample(const struct perf_case *one, const struct perf_options *options, uint64_t overhead)
 {
-	uint64_t begin, took;
-	unsigned int i;
+	const unsigned int calls = timed_calls(one, options);
+	uint64_t took;
 	int packets = 0;
 
 	one->prepare(calls);
-	begin = bench_tsc();
-	for (i = 0; i < calls; i++)
-		packets += one->burst(i);
-	took = bench_tsc() - begin;
+	took = timed(one, one->burst, calls, &packets);
 	one->finish();
 	took = took > overhead ? took - overhead : 0;
 	return per_packet(one, (double)took, packets, calls);
@@ -55,11 +85,11 @@ static double
 repeat(const struct perf_case *one, const struct perf_options *options, double *values)
 {
 	unsigned int kept = (unsigned int)(KEPT * options->samples), i;
-	uint64_t overhead = timing_overhead();
+	uint64_t overhead = timing_overhead(one, options);
 	double sum = 0;
 
 	for (i = 0; i < options->samples; i++)
-		values[i] = sample(one, options->calls, overhead);
+		values[i] = sample(one, options, overhead);
 	qsort(values, options->samples, sizeof(values[0]), bench_by_value);
 	kept += kept == 0;
 	for (i = 0; i < kept; i++)
@@ -77,13 +107,6 @@ counted_burst(unsigned int index)
 
 	counted_packets += packets;
 	return packets;
-}
-
-static int
-nothing(unsigned int index)
-{
-	(void)index;
-	return 0;
 }
 
 /* What the counting adds, and the case itself around its driver. */
@@ -133,7 +156,7 @@ measure(const char *driver, const struct perf_case *one, const struct perf_optio
 	unsigned int i;
 
 	for (i = 0; i < WARM_UP; i++)
-		sample(one, options->calls, 0);
+		sample(one, options, 0);
 	if (options->instructions)
 		count = instructions(one, options);
 	for (i = 0; options->cycles && i < options->repeats; i++)
@@ -142,7 +165,8 @@ measure(const char *driver, const struct perf_case *one, const struct perf_optio
 	if (options->instructions)
 		printf(", \"instructions_per_packet\": %.2f", count);
 	if (options->cycles) {
-		printf(", \"core_per_tsc\": %.3f, \"cycles\": [", bench_core_ratio());
+		printf(", \"calls\": %u, \"core_per_tsc\": %.3f, \"cycles\": [",
+			timed_calls(one, options), bench_core_ratio());
 		for (i = 0; i < options->repeats; i++)
 			printf("%s%.2f", i == 0 ? "" : ", ", repeats[i]);
 		printf("]");

@@ -15,6 +15,7 @@
 #include <bench.h>
 
 #define PERF_CALLS 4           /* bursts timed together: the TSC moves in steps of 20 and more */
+#define PERF_EMPTY_CALLS 400   /* of no packets, which use nothing up */
 #define PERF_FRAMES 512        /* on their way at once, at most: BATCH_MAX */
 #define PERF_BURST_MAX 256
 #define PERF_SEGS_MAX 16

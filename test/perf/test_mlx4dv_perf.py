@@ -83,6 +83,15 @@ def test_sweeps_span_what_they_should():
         "queues": (1, 16), "pools": (1, 64), "regions": (1, 4096), "flows": (0, 10000)}
 
 
+@pytest.mark.parametrize("case", ["rx_empty", "tx_empty"])
+def test_many_empty_calls_are_timed_together(case):
+    """So many that one step of the TSC is less than a cycle of a call; of either driver."""
+    for driver in (perf.OURS, perf.STOCK):
+        row, = perf.measure(driver, [case], [*FEW, "--burst", "256"])
+        assert row["calls"] >= 200 and len(row["cycles"]) == 2, row
+    assert ("%d calls are timed together" % row["calls"]) in MAN.read_text().replace("\n", " ")
+
+
 @pytest.mark.parametrize("options, case", [
     (["--segs", "16", "--burst", "4"], "tx"),
     (["--regions", "64", "--burst", "8"], "tx"),
