@@ -6,6 +6,8 @@
  */
 
 #include <netinet/in.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <rte_ip.h>
 #include <rte_udp.h>
@@ -97,6 +99,96 @@ TEST(tx_inline_frames_of_each_length)
 		CHECK_EQ(stats_of(port).oerrors, 0);
 		port_close(port);
 	}
+}
+
+#define RING_BLOCKS 256u      /* of 32 descriptors for frames of 224 bytes */
+
+static unsigned int
+blocks_of(unsigned int length)
+{
+	return length <= 44 ? 1 : 1 + (length - 44 + 59) / 60;
+}
+
+/*
+ * A burst of frames of one length behind some of a single block, each at a place of its own
+ * in its mbuf. @at is where the ring is, in @seen where frames of the length were.
+ */
+static void
+send_places(uint16_t port, struct rte_mempool *pool, unsigned int first, unsigned int length,
+	unsigned int ahead, unsigned int *at, bool seen[RING_BLOCKS])
+{
+	static uint8_t frames[32][230];
+	struct rte_mbuf *pkts[32];
+	size_t bytes[32];
+	unsigned int i;
+
+	capture_clear(port);
+	for (i = 0; i < RTE_DIM(pkts); i++) {
+		bytes[i] = i < ahead ? MIN_INLINE : length;
+		frame_make(frames[i], bytes[i], mac_foreign, first + i);
+		pkts[i] = rte_pktmbuf_alloc(pool);
+		CHECK(pkts[i] != NULL);
+		pkts[i]->data_off = (uint16_t)((first + 7 * i) % 128);
+		memcpy(rte_pktmbuf_append(pkts[i], (uint16_t)bytes[i]), frames[i], bytes[i]);
+		if (i >= ahead)
+			seen[*at % RING_BLOCKS] = true;
+		*at += blocks_of((unsigned int)bytes[i]);
+	}
+	tx_all(port, 0, pkts, RTE_DIM(pkts));
+	CHECK_EQ(capture_count(port), RTE_DIM(pkts));
+	for (i = 0; i < RTE_DIM(pkts); i++)
+		check_capture(port, i, frames[i], bytes[i]);
+}
+
+/* Frames of each length at each place of the ring, and at any of a cache line. */
+TEST(tx_inline_runs_of_each_length_at_each_place)
+{
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	unsigned int length, serial = 0, at = 0;
+	bool seen[RING_BLOCKS];
+	struct rng rng = { 3 };
+	uint16_t port;
+
+	conf.txd = 32;
+	port = port_up_inline(224, &conf);
+	for (length = MIN_LEN; length <= 224; length++) {
+		memset(seen, 0, sizeof(seen));
+		while (memchr(seen, false, sizeof(seen)) != NULL) {
+			send_places(port, conf.pool, serial, length, rng_below(&rng, 5), &at,
+				seen);
+			serial += 32;
+		}
+	}
+	CHECK_EQ(stats_of(port).opackets, serial);
+	CHECK_EQ(stats_of(port).oerrors, 0);
+}
+
+/* Frames that lie against memory that cannot be read, in front of it or behind it. */
+TEST(tx_inline_reads_nothing_beside_a_frame)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up_inline(224, &conf);
+	unsigned int length, n, i, behind;
+	struct rte_mbuf *pkts[3];
+	uint8_t *pages, *frame;
+
+	pages = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED && mprotect(pages + page, page, PROT_READ | PROT_WRITE) == 0);
+	for (length = MIN_INLINE; length <= 224; length++)
+		for (behind = 0; behind < 2; behind++) {
+			frame = behind ? pages + 2 * page - length : pages + page;
+			frame_make(frame, length, mac_foreign, length);
+			for (n = 1; n <= RTE_DIM(pkts); n += 2) {
+				capture_clear(port);
+				for (i = 0; i < n; i++)
+					pkts[i] = external(conf.pool, frame, (uint16_t)length);
+				tx_all(port, 0, pkts, n);
+				for (i = 0; i < n; i++)
+					check_capture(port, i, frame, length);
+			}
+		}
+	CHECK_OK(munmap(pages, 3 * page));
 }
 
 /* Of many lengths and segments among one another, in bursts, over a small ring. */

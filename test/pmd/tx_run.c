@@ -190,6 +190,66 @@ TEST(tx_run_of_all_sorts)
 	CHECK_EQ(stats_of(port).opackets, serial);
 }
 
+/* What the adapter makes of a numbered frame with this tag; 0: it is to have none. */
+static void
+check_tagged(uint16_t port, unsigned int index, unsigned int number, unsigned int segs,
+	uint16_t tci)
+{
+	uint8_t frame[31 * 40], tagged[31 * 40 + 4];
+	size_t length = 60 + 21 * (segs - 1);
+
+	frame_make(frame, length, mac_foreign, number);
+	if (tci == 0) {
+		check_capture(port, index, frame, length);
+		return;
+	}
+	memcpy(tagged, frame, 12);
+	tagged[12] = 0x81;
+	tagged[13] = 0;
+	tagged[14] = (uint8_t)(tci >> 8);
+	tagged[15] = (uint8_t)tci;
+	memcpy(tagged + 16, frame + 12, length - 12);
+	check_capture(port, index, tagged, length + 4);
+}
+
+/* Tags in all packets of a burst, or in some, of one pool or two, with chains in between. */
+TEST(tx_run_of_tagged_packets)
+{
+	struct port_conf conf = port_conf(pool_create(2048, 2048));
+	struct rte_mempool *pools[] = { conf.pool, pool_create(512, 256) };
+	unsigned int segs[64], round, i, n, first;
+	struct rte_mbuf *pkts[64];
+	struct rng rng = { 17 };
+	uint16_t tci[64], port;
+
+	conf.txd = 128;
+	conf.eth.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+		RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
+	port = port_up(0, &conf);
+	capture_start(port);
+	for (round = 0; round < 200; round++) {
+		capture_clear(port);
+		first = serial;
+		n = 1 + rng_below(&rng, RTE_DIM(pkts));
+		for (i = 0; i < n; i++) {
+			segs[i] = round % 4 == 3 && rng_below(&rng, 6) == 0 ?
+				1 + rng_below(&rng, 6) : 1;
+			tci[i] = round % 2 == 0 || rng_below(&rng, 3) != 0 ?
+				1 + rng_below(&rng, 0xffff) : 0;
+			pkts[i] = numbered(pools[round % 3 == 0 && rng_below(&rng, 2)], segs[i]);
+			/* Of one that is not asked for nothing is to be seen. */
+			pkts[i]->vlan_tci = tci[i] != 0 ? tci[i] : 0x7fff;
+			pkts[i]->ol_flags |= tci[i] != 0 ? RTE_MBUF_F_TX_VLAN : 0;
+		}
+		tx_all(port, 0, pkts, n);
+		CHECK_EQ(capture_count(port), n);
+		for (i = 0; i < n; i++)
+			check_tagged(port, i, first + i, segs[i], tci[i]);
+	}
+	CHECK_EQ(stats_of(port).oerrors, 0);
+	CHECK_EQ(stats_of(port).opackets, serial);
+}
+
 /* Frames of this length, alone and several in a burst: all go out, or all are dropped. */
 static void
 check_length(uint16_t port, struct rte_mempool *pool, unsigned int length, bool sent)

@@ -202,7 +202,7 @@ struct mdv_txq {
 	const volatile uint8_t *next_owner; /* of the next CQE; by mdv_tx_set_next() */
 	uint8_t next_expected;    /* what it holds once the CQE is written, in its top bit */
 	bool fast_free;           /* MBUF_FAST_FREE; this and the next by mdv_tx_select() */
-	bool one_by_one;          /* each packet has a way of its own: see mlx4dv_tx_one.c */
+	bool uncommon;            /* frames go inside WQEs, or by their addresses */
 	bool stamps;              /* blocks are stamped when they complete */
 	uint32_t state;           /* enum mdv_queue_state, atomic */
 	struct dvq_sq sq;

@@ -51,17 +51,35 @@ tx_next_part(const struct mdv_txq *txq, uint32_t n, bool idle, bool *cqe)
 	return n;
 }
 
+/* On a queue of packets of no common sort: those of a VF need their addresses in the WQE. */
+static __rte_noinline uint32_t
+tx_run_uncommon(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
+{
+	return txq->loopback ? 0 : mdv_tx_run_inline(txq, pkts, n, cqe);
+}
+
+/* What the run of the most common sort has left. */
+static __rte_noinline uint32_t
+tx_run_rest(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
+{
+	uint32_t done = 0;
+
+	if (pkts[0]->nb_segs == 1 && (pkts[0]->ol_flags & txq->vlan_flag) != 0)
+		done = mdv_tx_run_tagged(txq, pkts, n, cqe);
+	return likely(done == n) ? n : done + mdv_tx_run_any(txq, &pkts[done], n - done, cqe);
+}
+
 /* As many of @n as go in runs, the last of the @n with a CQE if @cqe says so. */
 static inline uint32_t
 tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
 	uint32_t done;
 
-	if (unlikely(txq->one_by_one))
-		return 0;
+	if (unlikely(txq->uncommon))
+		return tx_run_uncommon(txq, pkts, n, cqe);
 	done = mdv_tx_run(txq, pkts, n, cqe);
 	if (unlikely(done != n))
-		done += mdv_tx_run_any(txq, &pkts[done], n - done, cqe);
+		done += tx_run_rest(txq, &pkts[done], n - done, cqe);
 	return done;
 }
 
@@ -97,14 +115,24 @@ tx_send(struct mdv_txq *txq, struct rte_mbuf **pkts, uint32_t n)
 	return (uint16_t)i;
 }
 
-/* A packet alone, which is what latency is measured with; 0: it is not of the common sort. */
+static inline bool
+tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
+{
+	if (unlikely(txq->uncommon))
+		return tx_run_uncommon(txq, &m, 1, cqe) != 0;
+	if (likely(mdv_tx_run_single(txq, m, cqe)))
+		return true;
+	return (m->ol_flags & txq->vlan_flag) != 0 && tx_run_rest(txq, &m, 1, cqe) != 0;
+}
+
+/* A packet alone, which is what latency is measured with; 0: it is of no run's sort. */
 static inline uint16_t
 tx_send_single(struct mdv_txq *txq, struct rte_mbuf *m)
 {
 	bool cqe = !mdv_tx_expects_cqe(txq) ||
 		txq->sq.pi + 1 - txq->signalled >= txq->signal_every / 2;
 
-	if (unlikely(txq->one_by_one || !mdv_tx_run_single(txq, m, cqe)))
+	if (unlikely(!tx_run_single(txq, m, cqe)))
 		return 0;
 	mdv_tx_ring(txq);
 	return 1;
@@ -182,7 +210,7 @@ mdv_tx_select(struct mdv_txq *txq)
 	txq->tso_flag = (offloads & MDV_TX_TSO_OFFLOADS) != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
 	txq->others = RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM |
 		txq->vlan_flag | txq->tso_flag;
-	txq->one_by_one = txq->loopback || txq->inline_max != 0;
+	txq->uncommon = txq->loopback || txq->inline_max != 0;
 	set_longest(txq, data->mtu);
 	mdv_tx_forget_keys(txq);
 }

@@ -70,6 +70,9 @@ uint32_t mdv_tx_lkey_other(struct mdv_txq *txq, const struct rte_mbuf *seg, uint
  * another sort; returns how many.
  */
 uint32_t mdv_tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe);
+/* The same of packets of one segment, in some of which a tag is to be inserted. */
+uint32_t mdv_tx_run_tagged(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n,
+	bool cqe);
 /* The same of one packet of one segment; false: it is of another sort. */
 bool mdv_tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe);
 
@@ -94,8 +97,14 @@ void mdv_tx_wqe_end(struct mdv_txq *txq, struct dvq_wqe *wqe, struct rte_mbuf *m
 	const struct tx_ctrl *ctrl);
 
 /*
- * mlx4dv_tx_inline.c: post a packet inside its WQE, if it is short enough for that. The
- * length, TX_NO_ROOM or TX_NOT_INLINE.
+ * mlx4dv_tx_inline.c: as mdv_tx_run_any(), packets of one segment that go inside their
+ * WQEs, with a tag to insert or without.
+ */
+uint32_t mdv_tx_run_inline(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n,
+	bool cqe);
+/*
+ * Post any packet inside its WQE, if it is short enough for that. The length, TX_NO_ROOM
+ * or TX_NOT_INLINE.
  */
 uint32_t mdv_tx_inline(struct mdv_txq *txq, struct rte_mbuf *m, struct tx_ctrl *ctrl);
 

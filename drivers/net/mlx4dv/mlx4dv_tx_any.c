@@ -126,52 +126,25 @@ static __rte_always_inline void
 any_hand_over(uint8_t *block, const struct any_wqe *wqe, const struct dvq_ctrl_be *ctrl,
 	      uint32_t vlan_units)
 {
-	uint32_t *words = (uint32_t *)block;
 	const uint32_t *head = wqe->head;
 	uint8_t *later;
 
 	dvq_barrier_block_before_head();
 	for (later = wqe->last; later != block; later -= DVQ_SQ_BB_SIZE)
 		*(volatile uint32_t *)later = *head--;
-	words[1] = htobe32(vlan_units);
-	words[2] = ctrl->word[2];
-	words[3] = ctrl->word[3];
-	dvq_barrier_wqe_before_owner();
-	*(volatile uint32_t *)block = ctrl->word[0];
+	tx_ctrl_store(block, ctrl, vlan_units);
 }
 
-/* Where a run is in the ring. */
-struct any_at {
-	uint8_t *block;
-	struct rte_mbuf **elts;
-	uint8_t *end;             /* of the blocks that it may take */
-	uint8_t *due;             /* a WQE that gets as far as this asks for a CQE */
-	uint8_t *asked;           /* behind the last one that did; or NULL */
-	uint32_t max_segs;        /* without stamps those of a block */
+/* What a run counts, beside where it is in the ring. */
+struct any_count {
+	uint32_t max_segs;        /* of a packet: without stamps those of a block */
 	uint32_t segs;            /* of all packets */
 };
 
-static __rte_always_inline void
-any_begin(struct any_at *at, const struct mdv_txq *txq, uint32_t half)
-{
-	const uint32_t slot = txq->sq.pi & (txq->sq.bb_cnt - 1);
-	const uint32_t since = txq->sq.pi - txq->signalled;
-	/* The WQE that takes the last block has rules of its own: mdv_tx_wqe_begin(). */
-	const uint32_t room = RTE_MIN(dvq_sq_room(&txq->sq) - 1, txq->sq.bb_cnt - slot);
-
-	at->block = dvq_sq_block(&txq->sq, slot);
-	at->elts = &txq->elts[slot];
-	at->end = at->block + (size_t)room * DVQ_SQ_BB_SIZE;
-	at->due = at->block + (size_t)(half - RTE_MIN(since, half)) * DVQ_SQ_BB_SIZE;
-	at->asked = NULL;
-	at->max_segs = txq->stamps ? MDV_TX_MAX_SEGS : DVQ_SQ_BLOCK_SEGS;
-	at->segs = 0;
-}
-
 /* One packet; false, and nothing done, when it is of another sort. */
 static __rte_always_inline bool
-any_one(struct tx_run *run, struct any_at *at, struct rte_mbuf *m, const tx_ctrls_t ctrls[2],
-	uint32_t half)
+any_one(struct tx_run *run, struct tx_at *at, struct any_count *count, struct rte_mbuf *m,
+	const tx_ctrls_t ctrls[2])
 {
 	const uint64_t ol_flags = m->ol_flags;
 	const uint32_t segs = m->nb_segs;
@@ -182,24 +155,21 @@ any_one(struct tx_run *run, struct any_at *at, struct rte_mbuf *m, const tx_ctrl
 	struct any_rest rest = { m, 0 };
 	uint32_t vlan = 0;
 
-	if (unlikely(segs - 1 >= at->max_segs || next > at->end ||
+	if (unlikely(segs - 1 >= count->max_segs || next > at->end ||
 		     (ol_flags & run->others) != 0 ||
 		     !any_fill_all(run, &rest, at->block, segs, at->elts + 1, &wqe) ||
 		     rest.len - MDV_TX_MIN_LEN > run->len_range))
 		return false;
 	if ((ol_flags & run->vlan_flag) != 0)
 		vlan = tx_vlan_bits(m);
-	if (unlikely(next >= at->due)) {
-		at->due = next + (size_t)half * DVQ_SQ_BB_SIZE;
-		at->asked = next;
+	if (unlikely(tx_at_asks(at, next)))
 		ctrl = ctrls[1][0];
-	}
 	*at->elts = m;
 	any_hand_over(at->block, &wqe, &ctrl[ol_flags >> CSUM_SHIFT & (CSUM_KINDS - 1)],
 		vlan | (1 + segs));
 	at->elts += ANY_BLOCKS(segs);
 	at->block = next;
-	at->segs += segs;
+	count->segs += segs;
 	run->bytes += rest.len;
 	return true;
 }
@@ -215,35 +185,28 @@ uint32_t
 mdv_tx_run_any(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
 	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
-	const uint32_t half = txq->signal_every / 2, pi = txq->sq.pi;
 	struct rte_mbuf *const *const first = pkts, *const *const end = pkts + n;
 	struct rte_mbuf *const *const ask = cqe ? end - 1 : NULL;
-	uint8_t *begin;
-	struct any_at at;
+	struct any_count count = { txq->stamps ? MDV_TX_MAX_SEGS : DVQ_SQ_BLOCK_SEGS, 0 };
+	struct tx_at at;
 	struct tx_run run;
 
 	if (unlikely(dvq_sq_room(&txq->sq) == 0 || !any_is_sort(txq, *pkts)))
 		return 0;
-	any_begin(&at, txq, half);
-	begin = at.block;
+	tx_at_begin(&at, txq);
 	run_init(&run, txq, pkts[0]);
 	run.others &= ~txq->vlan_flag;
 	for (; pkts != end; pkts++) {
 		if (unlikely(pkts == ask))
 			at.due = at.block;
-		if (unlikely(!any_one(&run, &at, *pkts, ctrls, half)))
+		if (unlikely(!any_one(&run, &at, &count, *pkts, ctrls)))
 			break;
 	}
-	if (pkts == first)
-		return 0;
-	txq->sq.pi = pi + (uint32_t)((at.block - begin) / DVQ_SQ_BB_SIZE);
-	if (at.asked != NULL)
-		txq->signalled = pi + (uint32_t)((at.asked - begin) / DVQ_SQ_BB_SIZE);
 	n = (uint32_t)(pkts - first);
-	if (at.segs != n)
+	if (n == 0)
+		return 0;
+	tx_at_end(&at, txq, n, run.bytes);
+	if (count.segs != n)
 		txq->mixed = txq->sq.pi;
-	txq->inflight += n;
-	txq->stats.packets += n;
-	txq->stats.bytes += run.bytes;
 	return n;
 }

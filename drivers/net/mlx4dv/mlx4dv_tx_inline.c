@@ -4,6 +4,9 @@
  * Short frames inside their WQEs, on queues of ports with tx_inline=N: the adapter finds
  * them where it reads the WQE, and has not to fetch them from the mbuf, which spares a
  * round trip over the bus. The mbuf is freed when the WQE completes, as any other.
+ *
+ * Frames of one segment go in runs. A chain, and a frame that is the last there is room
+ * for or whose WQE wraps, goes by itself.
  */
 
 #include <string.h>
@@ -13,21 +16,210 @@
 #include "mlx4dv.h"
 #include "mlx4dv_devargs.h"
 #include "mlx4dv_rxtx.h"
-#include "mlx4dv_tx.h"
+#include "mlx4dv_tx_run.h"
 
 /* What a block holds behind what begins it: dvq_wqe_inline() */
-#define FIRST_BYTES (DVQ_SQ_BB_SIZE - sizeof(struct dvq_ctrl_seg) - sizeof(struct dvq_inline_seg))
-#define LATER_BYTES (DVQ_SQ_BB_SIZE - sizeof(struct dvq_inline_seg))
+#define LATER_BYTES ((uint32_t)(DVQ_SQ_BB_SIZE - sizeof(struct dvq_inline_seg)))
+#define FIRST_BYTES ((uint32_t)(LATER_BYTES - sizeof(struct dvq_ctrl_seg)))
 
 static_assert(FIRST_BYTES + 3 * LATER_BYTES == MDV_TX_INLINE_MAX, "four blocks");
+
+/* As if the control segment were bytes of the frame. */
+static inline uint32_t
+inline_blocks(uint32_t len)
+{
+	return (len + (uint32_t)sizeof(struct dvq_ctrl_seg) + LATER_BYTES - 1) / LATER_BYTES;
+}
 
 uint32_t
 mdv_tx_inline_blocks(uint32_t len)
 {
-	if (len <= FIRST_BYTES)
-		return 1;
-	return 1 + (uint32_t)((len - FIRST_BYTES + LATER_BYTES - 1) / LATER_BYTES);
+	return inline_blocks(len);
 }
+
+/* ---- runs ---- */
+
+#define COPY_UNIT 16u
+static_assert(MDV_TX_INLINE_MIN >= COPY_UNIT, "copy_piece() of the first block");
+static_assert(LATER_BYTES <= 4 * COPY_UNIT, "copy_piece()");
+
+static __rte_always_inline void
+copy_unit(uint8_t *to, const uint8_t *from)
+{
+	memcpy(to, from, COPY_UNIT);
+}
+
+/*
+ * What a block has of a frame, COPY_UNIT bytes at least. The last unit ends where the piece
+ * does, so that no byte beyond is read or written; some are copied twice.
+ */
+static __rte_always_inline void
+copy_piece(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	if (n > COPY_UNIT)
+		copy_unit(to, from);
+	if (n > 2 * COPY_UNIT)
+		copy_unit(to + COPY_UNIT, from + COPY_UNIT);
+	if (n > 3 * COPY_UNIT)
+		copy_unit(to + 2 * COPY_UNIT, from + 2 * COPY_UNIT);
+	copy_unit(to + n - COPY_UNIT, from + n - COPY_UNIT);
+}
+
+/* Fewer bytes than that: the place of a unit that ends there is another block's. */
+static __rte_always_inline void
+copy_little(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	uint32_t done = 0;
+
+	if ((n & 8) != 0) {
+		memcpy(to, from, 8);
+		done = 8;
+	}
+	if ((n & 4) != 0) {
+		memcpy(to + done, from + done, 4);
+		done += 4;
+	}
+	if ((n & 2) != 0) {
+		memcpy(to + done, from + done, 2);
+		done += 2;
+	}
+	if ((n & 1) != 0)
+		to[done] = from[done];
+}
+
+/*
+ * Of a frame what a later block has. Its first dword waits for the rest of the block, which
+ * is all that the adapter, reading ahead, goes by: nothing of the WQE will be given up.
+ */
+static __rte_always_inline void
+inline_later(uint8_t *block, const uint8_t *frame, uint32_t bytes)
+{
+	uint8_t *to = block + sizeof(struct dvq_inline_seg);
+
+	if (likely(bytes >= COPY_UNIT))
+		copy_piece(to, frame, bytes);
+	else
+		copy_little(to, frame, bytes);
+	dvq_barrier_block_before_head();
+	*(volatile uint32_t *)block = htobe32(DVQ_SEG_INLINE | bytes);
+}
+
+/*
+ * All of the frame, in a WQE that begins at @block and at @elts, which has no packet for
+ * its later blocks. Returns where it ends there.
+ */
+static __rte_always_inline struct rte_mbuf **
+inline_fill(uint8_t *block, struct rte_mbuf **elts, const uint8_t *frame, uint32_t len)
+{
+	uint32_t *head = (uint32_t *)(block + sizeof(struct dvq_ctrl_seg));
+	uint8_t *to = (uint8_t *)(head + 1);
+
+	if (len <= FIRST_BYTES) {
+		*head = htobe32(DVQ_SEG_INLINE | len);
+		copy_piece(to, frame, len);
+		return elts + 1;
+	}
+	*head = htobe32(DVQ_SEG_INLINE | FIRST_BYTES);
+	copy_piece(to, frame, FIRST_BYTES);
+	frame += FIRST_BYTES;
+	block += DVQ_SQ_BB_SIZE;
+	for (len -= FIRST_BYTES; unlikely(len > LATER_BYTES); len -= LATER_BYTES) {
+		inline_later(block, frame, LATER_BYTES);
+		*++elts = NULL;
+		frame += LATER_BYTES;
+		block += DVQ_SQ_BB_SIZE;
+	}
+	inline_later(block, frame, len);
+	*++elts = NULL;
+	return elts + 1;
+}
+
+/* What the loop holds in registers. */
+struct inline_run {
+	uint32_t range;           /* of the length, beyond MDV_TX_INLINE_MIN */
+	uint64_t asks;            /* flags of packets that want something done */
+	uint64_t others;          /* of those what a run does not do */
+	uint64_t vlan_flag;
+	uint64_t bytes;
+};
+
+static __rte_always_inline void
+inline_run_init(struct inline_run *run, const struct mdv_txq *txq)
+{
+	const uint32_t longest = RTE_MIN(txq->inline_max, txq->len_range + MDV_TX_MIN_LEN);
+
+	run->range = longest - MDV_TX_INLINE_MIN;
+	run->asks = txq->others | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
+	run->others = txq->others & ~txq->vlan_flag;
+	run->vlan_flag = txq->vlan_flag;
+	run->bytes = 0;
+}
+
+/* 16-byte units of a WQE of so many blocks. */
+static __rte_always_inline uint32_t
+inline_units(uint32_t len, uint32_t blocks)
+{
+	const uint32_t bytes = (uint32_t)sizeof(struct dvq_ctrl_seg) + len +
+		blocks * (uint32_t)sizeof(struct dvq_inline_seg);
+
+	return (bytes + DVQ_WQE_UNIT - 1) / DVQ_WQE_UNIT;
+}
+
+/* One packet; false, and nothing done, when it is of another sort. */
+static __rte_always_inline bool
+inline_one(struct inline_run *run, struct tx_at *at, struct rte_mbuf *m,
+	const tx_ctrls_t ctrls[2])
+{
+	const uint64_t ol_flags = m->ol_flags;
+	const uint32_t len = m->data_len, blocks = inline_blocks(len);
+	uint8_t *const block = at->block, *const next = block + blocks * DVQ_SQ_BB_SIZE;
+	uint32_t vlan_units = inline_units(len, blocks), csum = 0;
+	const struct dvq_ctrl_be *ctrl;
+
+	if (unlikely(m->nb_segs != 1 || len - MDV_TX_INLINE_MIN > run->range ||
+		     next > at->end))
+		return false;
+	if (unlikely((ol_flags & run->asks) != 0)) {
+		if (unlikely((ol_flags & run->others) != 0))
+			return false;
+		csum = ol_flags >> CSUM_SHIFT & (CSUM_KINDS - 1);
+		if ((ol_flags & run->vlan_flag) != 0)
+			vlan_units |= tx_vlan_bits(m);
+	}
+	*at->elts = m;
+	at->elts = inline_fill(block, at->elts, rte_pktmbuf_mtod(m, const uint8_t *), len);
+	ctrl = tx_at_asks(at, next) ? ctrls[1][0] : ctrls[0][0];
+	tx_ctrl_store(block, &ctrl[csum], vlan_units);
+	at->block = next;
+	run->bytes += len;
+	return true;
+}
+
+uint32_t
+mdv_tx_run_inline(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
+{
+	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
+	struct rte_mbuf *const *const first = pkts, *const *const end = pkts + n - cqe;
+	struct inline_run run;
+	struct tx_at at;
+
+	if (unlikely(dvq_sq_room(&txq->sq) == 0))
+		return 0;
+	tx_at_begin(&at, txq);
+	inline_run_init(&run, txq);
+	while (pkts != end && likely(inline_one(&run, &at, *pkts, ctrls)))
+		pkts++;
+	if (cqe && likely(pkts == end)) {
+		at.due = at.block;
+		pkts += inline_one(&run, &at, *pkts, ctrls);
+	}
+	n = (uint32_t)(pkts - first);
+	if (n != 0 && tx_at_end(&at, txq, n, run.bytes) != n)
+		txq->mixed = txq->sq.pi;
+	return n;
+}
+
+/* ---- one packet ---- */
 
 /*
  * The frame in one piece, a chain in the @copy. NULL: it is too long, or the chain makes no

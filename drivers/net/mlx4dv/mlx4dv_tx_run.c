@@ -2,9 +2,9 @@
 
 /*
  * The packets that most are: of one segment, or a chain of few, which fit a block of
- * their own and ask for nothing but checksums. Longer chains, and packets with a tag to
- * insert, have a run of their own in mlx4dv_tx_any.c; whatever else ends a run is for
- * mlx4dv_tx_one.c. Nothing of it can be seen then.
+ * their own and ask for nothing but checksums, or of one segment and with a tag to insert.
+ * Longer chains, and those with a tag, have a run of their own in mlx4dv_tx_any.c; whatever
+ * else ends a run is for mlx4dv_tx_one.c. Nothing of it can be seen then.
  */
 
 #include <rte_mbuf.h>
@@ -32,6 +32,14 @@ static_assert(DVQ_SQ_BLOCK_SEGS == 3, "CTRL_CQE");
 const tx_ctrls_t mdv_tx_ctrls[2][2] = { CTRL_PASS(0), CTRL_PASS(DVQ_CTRL_OWNER) };
 
 /* ---- a run ---- */
+
+/* What the packets of a run are. A constant wherever it is looked at. */
+enum run_sort {
+	OF_POOL,                  /* of one, as far as anybody knows */
+	OF_POOLS,
+	OF_CHAINS,
+	OF_TAGS,                  /* to insert, in some of them */
+};
 
 /* The data segment of a segment whose region is known by its pool; else false. */
 static __rte_always_inline bool
@@ -91,11 +99,27 @@ run_ctrl(const struct tx_run *run, const struct dvq_ctrl_be *ctrls, uint64_t ol_
 	return &ctrls[ol_flags >> CSUM_SHIFT & (CSUM_KINDS - 1)];
 }
 
+/* The control segment of a packet, in which a tag may be. */
+static __rte_always_inline void
+run_ctrl_store(const struct tx_run *run, uint8_t *block, const struct dvq_ctrl_be *ctrl,
+	       const struct rte_mbuf *m, const enum run_sort sort)
+{
+	const uint32_t units = 2;
+
+	if (sort != OF_TAGS)
+		dvq_ctrl_store(block, ctrl);
+	else if (likely((m->ol_flags & run->vlan_flag) != 0))
+		tx_ctrl_store(block, ctrl, tx_vlan_bits(m) | units);
+	else
+		tx_ctrl_store(block, ctrl, units);
+}
+
 /* @n packets from where @slot of the ring is; returns how many were of the common sort. */
 static __rte_always_inline uint32_t
 run_loop(const struct mdv_txq *txq, struct tx_run *run, struct rte_mbuf *const *pkts,
-	 uint32_t slot, uint32_t n, const tx_ctrls_t *ctrls, const bool chains, const bool pools)
+	 uint32_t slot, uint32_t n, const tx_ctrls_t *ctrls, const enum run_sort sort)
 {
+	const bool chains = sort == OF_CHAINS, pools = sort == OF_POOLS;
 	const uint64_t asks = run->others | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
 	uint8_t *block = dvq_sq_block(&txq->sq, slot);
 	struct rte_mbuf **elts = &txq->elts[slot];
@@ -114,12 +138,12 @@ run_loop(const struct mdv_txq *txq, struct tx_run *run, struct rte_mbuf *const *
 		if (unlikely(len - MDV_TX_MIN_LEN > run->len_range))
 			break;
 		if (likely((ol_flags & asks) == 0)) {
-			dvq_ctrl_store(block, chains ? (*ctrls)[segs - 1] : &usual);
+			run_ctrl_store(run, block, chains ? (*ctrls)[segs - 1] : &usual, m, sort);
 		} else {
 			ctrl = run_ctrl(run, (*ctrls)[segs - 1], ol_flags);
 			if (ctrl == NULL)
 				break;
-			dvq_ctrl_store(block, ctrl);
+			run_ctrl_store(run, block, ctrl, m, sort);
 		}
 		*elts = m;
 		run->bytes += len;
@@ -130,7 +154,7 @@ run_loop(const struct mdv_txq *txq, struct tx_run *run, struct rte_mbuf *const *
 /* The last of @n asks for a CQE, if @cqe says so. None lies beyond the ring's end. */
 static __rte_always_inline uint32_t
 run_all(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe,
-	const bool chains, const bool pools)
+	const enum run_sort sort)
 {
 	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
 	uint32_t slot = txq->sq.pi & (txq->sq.bb_cnt - 1);
@@ -138,14 +162,16 @@ run_all(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe,
 	struct tx_run run;
 
 	run_init(&run, txq, pkts[0]);
-	done = run_loop(txq, &run, pkts, slot, usual, &ctrls[0], chains, pools);
+	if (sort == OF_TAGS)
+		run.others &= ~run.vlan_flag;
+	done = run_loop(txq, &run, pkts, slot, usual, &ctrls[0], sort);
 	if (cqe && likely(done == usual)) {
-		done += run_loop(txq, &run, pkts + done, slot + done, 1, &ctrls[1], chains, pools);
+		done += run_loop(txq, &run, pkts + done, slot + done, 1, &ctrls[1], sort);
 		if (likely(done == n))
 			txq->signalled = txq->sq.pi + n;
 	}
 	txq->sq.pi += done;
-	if (chains && done != 0)
+	if (sort == OF_CHAINS && done != 0)
 		txq->mixed = txq->sq.pi;
 	txq->inflight += done;
 	txq->stats.packets += done;
@@ -153,23 +179,22 @@ run_all(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe,
 	return done;
 }
 
-/* Of one pool, as far as anybody knows. */
 static __rte_noinline uint32_t
 run_of_pool(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
-	return run_all(txq, pkts, n, cqe, false, false);
+	return run_all(txq, pkts, n, cqe, OF_POOL);
 }
 
 static __rte_noinline uint32_t
 run_of_pools(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
-	return run_all(txq, pkts, n, cqe, false, true);
+	return run_all(txq, pkts, n, cqe, OF_POOLS);
 }
 
 static __rte_noinline uint32_t
 run_of_chains(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
 {
-	return run_all(txq, pkts, n, cqe, true, false);
+	return run_all(txq, pkts, n, cqe, OF_CHAINS);
 }
 
 /* By what the first and the last look like. */
@@ -182,6 +207,12 @@ mdv_tx_run(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool c
 	if (unlikely(pkts[0]->pool != pkts[n - 1]->pool))
 		return run_of_pools(txq, pkts, n, cqe);
 	return run_of_pool(txq, pkts, n, cqe);
+}
+
+uint32_t
+mdv_tx_run_tagged(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n, bool cqe)
+{
+	return run_all(txq, pkts, n, cqe, OF_TAGS);
 }
 
 bool
