@@ -325,6 +325,52 @@ TEST(flow_rules_outlive_a_restart)
 	check_traffic(port);
 }
 
+/*
+ * The port is configured anew, and its table begins anew with it: a rule is about a
+ * queue, not about a place in the table, and one for several that are no run of the
+ * table any more keeps the port from starting.
+ */
+TEST(flow_rules_follow_their_queues_when_the_port_is_configured)
+{
+	struct port_conf conf = flow_conf(pool_create(4096, 2048), QUEUES);
+	struct rte_eth_rss_reta_entry64 reta = { .mask = 0xf, .reta = { 3, 2, 1, 0 } };
+	static const uint16_t all[] = { 0, 1, 2 };
+	uint16_t port = port_open(0);
+	struct rte_flow *flow;
+	struct rule r;
+
+	port_configure(port, &conf);
+	CHECK_OK(rte_eth_dev_rss_reta_update(port, &reta, QUEUES));
+	rule_begin(&r);
+	rule_eth(&r, mac_foreign);
+	rule_queue(&r, 3);
+	flow = rule_create(port, &r);
+	port_start(port, &conf);
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 3);
+	CHECK_OK(rte_eth_dev_stop(port));
+	port_configure(port, &conf);
+	CHECK_OK(rte_eth_dev_start(port));
+	CHECK_EQ(queue_of_mac(port, mac_foreign), 3);
+	CHECK_OK(rte_eth_dev_stop(port));
+	rule_destroy(port, flow);
+	/* All three queues are eight places, which five queues have, too, but not so. */
+	conf.rxq = 3;
+	port_configure(port, &conf);
+	rule_begin(&r);
+	rule_eth(&r, NULL);
+	rule_ipv4(&r, 0, 0);
+	rule_rss(&r, all, 3, RTE_ETH_RSS_IPV4);
+	flow = rule_create(port, &r);
+	conf.rxq = 5;
+	port_configure(port, &conf);
+	CHECK_EQ(rte_eth_dev_start(port), -EINVAL);
+	conf.rxq = 3;
+	port_configure(port, &conf);
+	CHECK_OK(rte_eth_dev_start(port));
+	rule_destroy(port, flow);
+	check_traffic(port);
+}
+
 TEST(flow_isolated_port_receives_by_rules_alone)
 {
 	struct port_conf conf = flow_conf(pool_create(2048, 2048), QUEUES);

@@ -427,6 +427,7 @@ int mdv_rules_renew(struct mdv_priv *priv);
 void mdv_rules_flush(struct mdv_priv *priv);
 
 /* mlx4dv_flow.c */
+void mdv_flows_place(struct mdv_priv *priv);
 int mdv_flows_start(struct mdv_priv *priv);
 void mdv_flows_stop(struct mdv_priv *priv);
 void mdv_flows_free(struct mdv_priv *priv);

@@ -32,6 +32,7 @@ mdv_dev_configure(struct rte_eth_dev *dev)
 	ret = mdv_rss_configure(dev);
 	if (ret != 0)
 		return ret;
+	mdv_flows_place(priv);
 	/* ethdev put rxmode.mtu, or its default, into data->mtu. */
 	return mdv_netdev_set_mtu(priv, dev->data->mtu);
 }

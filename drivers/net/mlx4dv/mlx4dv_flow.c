@@ -86,11 +86,20 @@ uninstall(struct mdv_priv *priv, struct rte_flow *flow)
 	return 0;
 }
 
-/* The port may have been configured anew since the rules were made. */
+/* The port was configured: rules that there are follow their queues, as far as they go. */
+void
+mdv_flows_place(struct mdv_priv *priv)
+{
+	struct rte_flow *flow;
+
+	TAILQ_FOREACH(flow, &priv->flows, next)
+		mdv_flow_place(priv, &flow->asked, &flow->fate);
+}
+
 static int
 check_run(const struct mdv_priv *priv, const struct rte_flow *flow)
 {
-	if (flow->fate.drop || flow->fate.first + flow->fate.entries <= priv->rss.entries)
+	if (flow->fate.drop || flow->fate.entries != 0)
 		return 0;
 	MDV_PLOG(priv, ERR, "a flow rule leads to queues that the port has no more: destroy it, or "
 		 "configure as many RX queues as before");

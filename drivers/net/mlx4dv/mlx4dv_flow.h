@@ -24,7 +24,7 @@ const char *mdv_flow_hint(int err);
 
 struct mdv_flow_fate {
 	bool drop;
-	uint32_t first, entries;  /* run of the WQ table */
+	uint32_t first, entries;  /* run of the WQ table; 0: its queues are no run any more */
 	uint64_t fields;          /* IBV_RX_HASH_* */
 	uint8_t key[MDV_RSS_KEY_LEN];
 };
@@ -110,5 +110,7 @@ int mdv_flow_parse_pattern(const struct mdv_priv *priv, const struct rte_flow_at
 	unsigned int *classes, struct rte_flow_error *error);
 int mdv_flow_parse_actions(const struct mdv_priv *priv, const struct rte_flow_action *actions,
 	unsigned int classes, struct mdv_flow_fate *fate, struct rte_flow_error *error);
+void mdv_flow_place(const struct mdv_priv *priv, const struct mdv_flow_asked *asked,
+	struct mdv_flow_fate *fate);
 
 #endif /* MLX4DV_FLOW_H_ */

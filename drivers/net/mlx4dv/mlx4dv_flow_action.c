@@ -106,23 +106,31 @@ find_run(const struct mdv_priv *priv, const uint16_t *queues, uint32_t n,
 
 /* ---- actions ---- */
 
+/* The first place of a queue in the table; as many as the table has: none. */
+static uint32_t
+find_queue(const struct mdv_priv *priv, uint16_t queue, uint32_t table)
+{
+	uint32_t entry = 0;
+
+	while (entry < table && priv->rss.layout[entry] != queue)
+		entry++;
+	return entry;
+}
+
 static int
 parse_queue(const struct mdv_priv *priv, const struct rte_flow_action *action,
 	struct mdv_flow_fate *fate, struct rte_flow_error *error)
 {
 	const struct rte_flow_action_queue *queue = action->conf;
 	uint32_t table = mdv_rss_entries(priv, priv->data->nb_rx_queues);
-	uint32_t entry = 0;
 
 	if (queue == NULL || queue->index >= priv->data->nb_rx_queues)
 		return rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"the port has no RX queue of this index");
-	while (entry < table && priv->rss.layout[entry] != queue->index)
-		entry++;
-	if (entry == table)
+	fate->first = find_queue(priv, queue->index, table);
+	if (fate->first == table)
 		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"the queue has no entry in the RETA");
-	fate->first = entry;
 	fate->entries = 1;
 	/* The kernel insists on some fields; with one entry they decide nothing. */
 	fate->fields = HASH_IPV4 | HASH_IPV6;
@@ -242,4 +250,25 @@ mdv_flow_parse_actions(const struct mdv_priv *priv, const struct rte_flow_action
 		ret = rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
 			"what is dropped does not go on: passthru is for queue and rss");
 	return ret;
+}
+
+/*
+ * The table was laid out anew: what was asked for is somewhere else in it, or nowhere.
+ * A rule that leads nowhere has no entries.
+ */
+void
+mdv_flow_place(const struct mdv_priv *priv, const struct mdv_flow_asked *asked,
+	struct mdv_flow_fate *fate)
+{
+	uint32_t table = mdv_rss_entries(priv, priv->data->nb_rx_queues);
+
+	if (fate->drop)
+		return;
+	fate->entries = 0;
+	if (asked->type == RTE_FLOW_ACTION_TYPE_RSS) {
+		find_run(priv, asked->queues, asked->rss.queue_num, fate);
+	} else {
+		fate->first = find_queue(priv, asked->queue.index, table);
+		fate->entries = fate->first < table;
+	}
 }
