@@ -83,7 +83,8 @@ struct mdv_rule {
 	enum mdv_rule_kind kind;
 	struct rte_ether_addr mac;
 	struct ibv_flow *flow;
-	bool wanted, fresh;       /* marks of the current pass */
+	bool stale;               /* of no use any more, and not removed yet */
+	bool wanted, fresh, former; /* marks of the current pass */
 };
 TAILQ_HEAD(mdv_rule_list, mdv_rule);
 
@@ -425,11 +426,13 @@ mdv_reta_queue(const struct mdv_rss *rss, uint32_t i)
 int mdv_rules_sync(struct mdv_priv *priv);
 int mdv_rules_renew(struct mdv_priv *priv);
 void mdv_rules_flush(struct mdv_priv *priv);
+void mdv_rules_forget(struct mdv_priv *priv);
 
 /* mlx4dv_flow.c */
 void mdv_flows_place(struct mdv_priv *priv);
 int mdv_flows_start(struct mdv_priv *priv);
 void mdv_flows_stop(struct mdv_priv *priv);
+void mdv_flows_forget(struct mdv_priv *priv);
 void mdv_flows_free(struct mdv_priv *priv);
 int mdv_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
 

@@ -197,6 +197,8 @@ release_all(struct rte_eth_dev *dev)
 		mdv_rx_queue_release(dev, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		mdv_tx_queue_release(dev, i);
+	mdv_flows_forget(mdv_priv(dev));
+	mdv_rules_forget(mdv_priv(dev));
 }
 
 int

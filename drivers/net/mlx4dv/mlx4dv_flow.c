@@ -51,24 +51,6 @@ hint(const struct ibv_flow_attr *attr, int err)
 }
 
 static int
-install(struct mdv_priv *priv, struct rte_flow *flow)
-{
-	int ret = mdv_flow_target_get(priv, &flow->fate, &flow->target);
-
-	if (ret != 0)
-		return ret;
-	flow->flow = ibv_create_flow(mdv_flow_target_qp(flow->target), &flow->req.attr);
-	if (flow->flow != NULL)
-		return 0;
-	ret = errno != 0 ? -errno : -EIO;
-	MDV_PLOG(priv, ERR, "ibv_create_flow() failed: %s%s", strerror(-ret),
-		 hint(&flow->req.attr, -ret));
-	mdv_flow_target_put(priv, flow->target);
-	flow->target = NULL;
-	return ret == -ENOMEM ? -ENOSPC : ret;
-}
-
-static int
 uninstall(struct mdv_priv *priv, struct rte_flow *flow)
 {
 	int ret = 0;
@@ -84,6 +66,27 @@ uninstall(struct mdv_priv *priv, struct rte_flow *flow)
 		mdv_flow_target_put(priv, flow->target);
 	flow->target = NULL;
 	return 0;
+}
+
+static int
+install(struct mdv_priv *priv, struct rte_flow *flow)
+{
+	/* The stop before may not have got rid of it. */
+	int ret = uninstall(priv, flow);
+
+	if (ret == 0)
+		ret = mdv_flow_target_get(priv, &flow->fate, &flow->target);
+	if (ret != 0)
+		return ret;
+	flow->flow = ibv_create_flow(mdv_flow_target_qp(flow->target), &flow->req.attr);
+	if (flow->flow != NULL)
+		return 0;
+	ret = errno != 0 ? -errno : -EIO;
+	MDV_PLOG(priv, ERR, "ibv_create_flow() failed: %s%s", strerror(-ret),
+		 hint(&flow->req.attr, -ret));
+	mdv_flow_target_put(priv, flow->target);
+	flow->target = NULL;
+	return ret == -ENOMEM ? -ENOSPC : ret;
 }
 
 /* The port was configured: rules that there are follow their queues, as far as they go. */
@@ -129,6 +132,21 @@ mdv_flows_stop(struct mdv_priv *priv)
 
 	TAILQ_FOREACH_REVERSE(flow, &priv->flows, mdv_flow_list, next)
 		uninstall(priv, flow);
+	/* What is left leads to rings that are gone. */
+	mdv_flow_targets_retire(priv);
+}
+
+/* The context goes, and with it what the adapter did not let go of. */
+void
+mdv_flows_forget(struct mdv_priv *priv)
+{
+	struct rte_flow *flow;
+
+	TAILQ_FOREACH(flow, &priv->flows, next) {
+		flow->flow = NULL;
+		flow->target = NULL;
+	}
+	mdv_flow_targets_forget(priv);
 }
 
 static void
@@ -300,8 +318,9 @@ flow_isolate(struct rte_eth_dev *dev, int on, struct rte_flow_error *error)
 	if (ret == 0)
 		return 0;
 	priv->isolated = before;
+	mdv_rules_sync(priv);
 	return rte_flow_error_set(error, -ret, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-		"the adapter did not take the port's own rules: see the log");
+		"the adapter did not take the port's own rules, or let go of them: see the log");
 }
 
 static void

@@ -34,6 +34,7 @@ struct mdv_flow_target {
 	TAILQ_ENTRY(mdv_flow_target) next;
 	struct mdv_flow_fate fate;
 	unsigned int users;
+	bool retired;             /* its rule outlived a stop, as the adapter kept it */
 	struct mdv_rss_qp rss;
 	struct ibv_cq *drop_cq;
 	struct ibv_qp *drop_qp;
@@ -43,6 +44,8 @@ bool mdv_flow_same_fate(const struct mdv_flow_fate *a, const struct mdv_flow_fat
 int mdv_flow_target_get(struct mdv_priv *priv, const struct mdv_flow_fate *fate,
 	struct mdv_flow_target **target);
 void mdv_flow_target_put(struct mdv_priv *priv, struct mdv_flow_target *target);
+void mdv_flow_targets_retire(struct mdv_priv *priv);
+void mdv_flow_targets_forget(struct mdv_priv *priv);
 static inline struct ibv_qp *
 mdv_flow_target_qp(const struct mdv_flow_target *target)
 {

@@ -63,7 +63,7 @@ mdv_flow_target_get(struct mdv_priv *priv, const struct mdv_flow_fate *fate,
 	int ret;
 
 	TAILQ_FOREACH(target, &priv->flow_targets, next)
-		if (mdv_flow_same_fate(&target->fate, fate))
+		if (!target->retired && mdv_flow_same_fate(&target->fate, fate))
 			break;
 	if (target == NULL) {
 		target = calloc(1, sizeof(*target));
@@ -91,4 +91,25 @@ mdv_flow_target_put(struct mdv_priv *priv, struct mdv_flow_target *target)
 		return;
 	TAILQ_REMOVE(&priv->flow_targets, target, next);
 	destroy(priv, target);
+}
+
+/* No rule is to lead there from now on: the port was stopped. */
+void
+mdv_flow_targets_retire(struct mdv_priv *priv)
+{
+	struct mdv_flow_target *target;
+
+	TAILQ_FOREACH(target, &priv->flow_targets, next)
+		target->retired = true;
+}
+
+void
+mdv_flow_targets_forget(struct mdv_priv *priv)
+{
+	struct mdv_flow_target *target;
+
+	while ((target = TAILQ_FIRST(&priv->flow_targets)) != NULL) {
+		TAILQ_REMOVE(&priv->flow_targets, target, next);
+		free(target);
+	}
 }

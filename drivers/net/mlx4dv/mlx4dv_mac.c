@@ -2,7 +2,7 @@
 
 /*
  * Addresses and modes: kept here, turned into rules by mdv_rules_sync() now or at
- * the next start. When that fails the old state is put back.
+ * the next start. When that fails the old state is put back, and the rules follow.
  */
 
 #include <errno.h>
@@ -22,8 +22,10 @@ change_mac(struct mdv_priv *priv, uint32_t idx, const struct rte_ether_addr *mac
 
 	priv->mac[idx] = *mac;
 	ret = mdv_rules_sync(priv);
-	if (ret != 0)
+	if (ret != 0) {
 		priv->mac[idx] = old;
+		mdv_rules_sync(priv);
+	}
 	return ret;
 }
 
@@ -52,9 +54,13 @@ void
 mdv_mac_addr_remove(struct rte_eth_dev *dev, uint32_t idx)
 {
 	static const struct rte_ether_addr none;
+	struct mdv_priv *priv = mdv_priv(dev);
 
-	if (idx < MDV_MAX_MAC)
-		change_mac(mdv_priv(dev), idx, &none);
+	if (idx >= MDV_MAX_MAC)
+		return;
+	/* Nobody can be told that it failed: the next change tries again. */
+	priv->mac[idx] = none;
+	mdv_rules_sync(priv);
 }
 
 /* The address of the port here; the kernel's interface keeps its own. */
@@ -97,6 +103,7 @@ mdv_set_mc_addr_list(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_
 	if (ret != 0) {
 		priv->mc = old;
 		priv->nb_mc = old_n;
+		mdv_rules_sync(priv);
 		old = copy;
 	}
 	free(old);
@@ -111,8 +118,10 @@ change_mode(struct mdv_priv *priv, bool *mode, bool on)
 
 	*mode = on;
 	ret = mdv_rules_sync(priv);
-	if (ret != 0)
+	if (ret != 0) {
 		*mode = old;
+		mdv_rules_sync(priv);
+	}
 	return ret;
 }
 

@@ -3,8 +3,10 @@
 /*
  * Which frames reach the port, as verbs flow rules. The rules that the port's
  * addresses and modes call for are computed anew on every change and compared
- * with those in place: first the missing ones are made, then the others removed,
- * so that a failure leaves everything as it was.
+ * with those in place: first the missing ones are made, then the others removed.
+ * When one cannot be made the others are as before. One that cannot be removed stays
+ * and is tried again with each change: the caller hears of it, and puts back what it
+ * wanted to change.
  *
  * Broadcast has a rule of its own: neither promiscuous nor all-multicast mode
  * brings it on this adapter.
@@ -107,16 +109,21 @@ create_flow(const struct mdv_priv *priv, struct mdv_rule *rule)
 	return err == ENOMEM ? -ENOSPC : -err;
 }
 
-static void
-remove_rule(const struct mdv_priv *priv, struct mdv_rule_list *rules, struct mdv_rule *rule)
+/* One that the adapter does not let go of is kept, and known to be of no use. */
+static int
+remove_rule(struct mdv_priv *priv, struct mdv_rule *rule)
 {
 	int ret = ibv_destroy_flow(rule->flow);
 
-	if (ret != 0)
+	if (ret != 0) {
 		MDV_PLOG(priv, WARNING, "ibv_destroy_flow(%s rule) failed: %s",
 			 kind_names[rule->kind], strerror(ret));
-	TAILQ_REMOVE(rules, rule, next);
+		rule->stale = true;
+		return -ret;
+	}
+	TAILQ_REMOVE(&priv->rules, rule, next);
 	free(rule);
+	return 0;
 }
 
 /* ---- the set ---- */
@@ -129,7 +136,8 @@ want(struct mdv_priv *priv, enum mdv_rule_kind kind, const struct rte_ether_addr
 	int ret;
 
 	TAILQ_FOREACH(rule, &priv->rules, next)
-		if (rule->kind == kind && rte_is_same_ether_addr(&rule->mac, mac)) {
+		if (!rule->stale && rule->kind == kind &&
+		    rte_is_same_ether_addr(&rule->mac, mac)) {
 			rule->wanted = true;
 			return 0;
 		}
@@ -191,37 +199,50 @@ want_all(struct mdv_priv *priv)
 	return ret;
 }
 
-static void
-flush(const struct mdv_priv *priv, struct mdv_rule_list *rules)
-{
-	while (!TAILQ_EMPTY(rules))
-		remove_rule(priv, rules, TAILQ_FIRST(rules));
-}
-
-/* Make the rules in place those that the port's state calls for, or change none. */
-int
-mdv_rules_sync(struct mdv_priv *priv)
+/* Remove what is not to be there; the first error. */
+static int
+remove_unwanted(struct mdv_priv *priv, bool wanted_stay)
 {
 	struct mdv_rule *rule, *next;
+	int ret = 0, one;
+
+	for (rule = TAILQ_FIRST(&priv->rules); rule != NULL; rule = next) {
+		next = TAILQ_NEXT(rule, next);
+		if (wanted_stay ? rule->wanted : !rule->fresh)
+			continue;
+		one = remove_rule(priv, rule);
+		ret = ret != 0 ? ret : one;
+	}
+	return ret;
+}
+
+/* Make what is missing, or nothing. */
+static int
+make_wanted(struct mdv_priv *priv)
+{
+	struct mdv_rule *rule;
 	int ret;
 
-	if (!priv->started || priv->rss.base.qp == NULL)
-		return 0;
-	if (priv->isolated) {
-		flush(priv, &priv->rules);
-		return 0;
-	}
 	TAILQ_FOREACH(rule, &priv->rules, next) {
 		rule->wanted = false;
 		rule->fresh = false;
 	}
-	ret = want_all(priv);
-	for (rule = TAILQ_FIRST(&priv->rules); rule != NULL; rule = next) {
-		next = TAILQ_NEXT(rule, next);
-		if (ret == 0 ? !rule->wanted : rule->fresh)
-			remove_rule(priv, &priv->rules, rule);
-	}
+	ret = priv->isolated ? 0 : want_all(priv);
+	if (ret != 0)
+		remove_unwanted(priv, false);
 	return ret;
+}
+
+/* Make the rules in place those that the port's state calls for. */
+int
+mdv_rules_sync(struct mdv_priv *priv)
+{
+	int ret;
+
+	if (!priv->started || priv->rss.base.qp == NULL)
+		return 0;
+	ret = make_wanted(priv);
+	return ret != 0 ? ret : remove_unwanted(priv, true);
 }
 
 /*
@@ -231,20 +252,42 @@ mdv_rules_sync(struct mdv_priv *priv)
 int
 mdv_rules_renew(struct mdv_priv *priv)
 {
-	struct mdv_rule_list old = TAILQ_HEAD_INITIALIZER(old);
+	struct mdv_rule *rule;
 	int ret;
 
-	TAILQ_CONCAT(&old, &priv->rules, next);
-	ret = mdv_rules_sync(priv);
-	if (ret == 0)
-		flush(priv, &old);
-	else
-		TAILQ_CONCAT(&priv->rules, &old, next);
+	TAILQ_FOREACH(rule, &priv->rules, next) {
+		rule->former = !rule->stale;
+		rule->stale = true;
+	}
+	ret = make_wanted(priv);
+	if (ret == 0) {
+		remove_unwanted(priv, true);
+		return 0;
+	}
+	TAILQ_FOREACH(rule, &priv->rules, next)
+		if (rule->former)
+			rule->stale = false;
 	return ret;
 }
 
 void
 mdv_rules_flush(struct mdv_priv *priv)
 {
-	flush(priv, &priv->rules);
+	struct mdv_rule *rule;
+
+	TAILQ_FOREACH(rule, &priv->rules, next)
+		rule->wanted = false;
+	remove_unwanted(priv, true);
+}
+
+/* The context goes, and with it what the adapter did not let go of. */
+void
+mdv_rules_forget(struct mdv_priv *priv)
+{
+	struct mdv_rule *rule;
+
+	while ((rule = TAILQ_FIRST(&priv->rules)) != NULL) {
+		TAILQ_REMOVE(&priv->rules, rule, next);
+		free(rule);
+	}
 }
