@@ -21,6 +21,7 @@ BESIDE_OTHERS = (
     "drivers/test_leaks.py",
     "drivers/test_reports.py",
     "drivers/test_rx_paths.py",
+    "drivers/test_sequences.py",
     "dvq/",
     "examples/test_stand_alone.py",
     "fuzz/",
