@@ -119,7 +119,7 @@ static inline bool
 tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
 {
 	if (unlikely(txq->uncommon))
-		return tx_run_uncommon(txq, &m, 1, cqe) != 0;
+		return !txq->loopback && mdv_tx_run_inline_single(txq, m, cqe);
 	if (likely(mdv_tx_run_single(txq, m, cqe)))
 		return true;
 	return (m->ol_flags & txq->vlan_flag) != 0 && tx_run_rest(txq, &m, 1, cqe) != 0;

@@ -102,6 +102,8 @@ void mdv_tx_wqe_end(struct mdv_txq *txq, struct dvq_wqe *wqe, struct rte_mbuf *m
  */
 uint32_t mdv_tx_run_inline(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n,
 	bool cqe);
+/* The same of one packet; false: it is of another sort. */
+bool mdv_tx_run_inline_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe);
 /*
  * Post any packet inside its WQE, if it is short enough for that. The length, TX_NO_ROOM
  * or TX_NOT_INLINE.

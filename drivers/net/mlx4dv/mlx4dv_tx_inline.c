@@ -219,6 +219,33 @@ mdv_tx_run_inline(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n,
 	return n;
 }
 
+bool
+mdv_tx_run_inline_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
+{
+	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
+	struct inline_run run;
+	struct tx_at at;
+	uint8_t *begin;
+
+	if (unlikely(dvq_sq_room(&txq->sq) == 0))
+		return false;
+	tx_at_begin(&at, txq);
+	begin = at.block;
+	at.due = cqe ? begin : at.end + DVQ_SQ_BB_SIZE;
+	inline_run_init(&run, txq);
+	if (unlikely(!inline_one(&run, &at, m, ctrls)))
+		return false;
+	txq->sq.pi += (uint32_t)(at.block - begin) / DVQ_SQ_BB_SIZE;
+	if (unlikely(cqe))
+		txq->signalled = txq->sq.pi;
+	if (at.block != begin + DVQ_SQ_BB_SIZE)
+		txq->mixed = txq->sq.pi;
+	txq->inflight++;
+	txq->stats.packets++;
+	txq->stats.bytes += run.bytes;
+	return true;
+}
+
 /* ---- one packet ---- */
 
 /*
