@@ -205,3 +205,93 @@ TEST(intr_of_as_many_queues_as_there_are_and_of_none)
 	CHECK(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD,
 		NULL) < 0);
 }
+
+/* Who takes a part of what there is, arms and sleeps must be woken for the rest. */
+TEST(intr_comes_for_packets_left_in_the_queue)
+{
+	struct port_conf conf = intr_conf(pool_create(1024, 2048), 1);
+	uint16_t port = port_up(0, &conf);
+	struct rte_mbuf *pkts[8];
+	unsigned int i, round, got;
+
+	watch(port, 1);
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i < 20; i++)
+			inject_flow(port, round);
+		CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+		for (got = 0; got < 20; got += i) {
+			CHECK_EQ(woken(), tag_of(port, 0));
+			CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+			i = rte_eth_rx_burst(port, 0, pkts, 1 + round % 8);
+			CHECK(i != 0);
+			free_mbufs(pkts, i);
+			CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+		}
+		CHECK_EQ(woken(), 0);
+		CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+	}
+	unwatch(port, 1);
+}
+
+/* A burst that a filter leaves nothing of returns 0 although a packet waits behind it. */
+TEST(intr_comes_for_a_packet_behind_filtered_ones)
+{
+	struct port_conf conf = intr_conf(pool_create(1024, 2048), 1);
+	uint16_t port;
+	struct rte_mbuf *pkts[8];
+	uint8_t tagged[64];
+	unsigned int i, round, asleep;
+
+	conf.promiscuous = true;
+	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+	port = port_up(0, &conf);
+	watch(port, 1);
+	frame_make(tagged, sizeof(tagged), mac_foreign, 1);
+	memcpy(tagged + 12, "\x81\x00\x00\x07", 4);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 40; i++)
+			wire_inject(port, tagged, sizeof(tagged));
+		inject_flow(port, round);
+		for (asleep = 0;; asleep++) {
+			CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+			CHECK_EQ(woken(), tag_of(port, 0));
+			CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+			if (rte_eth_rx_burst(port, 0, pkts, 8) != 0)
+				break;
+			CHECK(asleep < 40);
+		}
+		rte_pktmbuf_free(pkts[0]);
+		CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+		CHECK_EQ(woken(), 0);
+		CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+	}
+	unwatch(port, 1);
+}
+
+/* An error wakes whoever sleeps, and so does the first packet after the queue's recovery. */
+TEST(intr_comes_for_an_error_and_after_it)
+{
+	struct port_conf conf = intr_conf(pool_create(1024, 2048), 1);
+	uint16_t port = port_up(0, &conf);
+	struct rte_mbuf *pkts[8];
+	unsigned int round;
+
+	watch(port, 1);
+	for (round = 0; round < 10; round++) {
+		CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+		CHECK_OK(vmlx4_fail_next(VMLX4_FAULT_RX, port_verbs(port), 1, 0x04));
+		inject_flow(port, round);
+		CHECK_EQ(woken(), tag_of(port, 0));
+		CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+		CHECK_EQ(rte_eth_rx_burst(port, 0, pkts, 8), 0);
+		WAIT_FOR(xstat_of(port, "rx_queue_recoveries") > round, 2000);
+		CHECK_EQ(rte_eth_rx_burst(port, 0, pkts, 8), 0);
+		CHECK_OK(rte_eth_dev_rx_intr_enable(port, 0));
+		inject_flow(port, round);
+		CHECK_EQ(woken(), tag_of(port, 0));
+		CHECK_OK(rte_eth_dev_rx_intr_disable(port, 0));
+		CHECK_EQ(rte_eth_rx_burst(port, 0, pkts, 8), 1);
+		rte_pktmbuf_free(pkts[0]);
+	}
+	unwatch(port, 1);
+}
