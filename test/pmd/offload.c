@@ -16,7 +16,7 @@ struct kind {
 	uint8_t frame[256];
 };
 
-#define KINDS 20
+#define KINDS 32
 #define PTYPE_MASK (RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK)
 #define IP4 RTE_PTYPE_L3_IPV4
 #define IP6 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN
@@ -71,6 +71,39 @@ add_options(struct kind *kind)
 	ip_of(kind)->hdr_checksum = ~rte_raw_cksum(kind->frame + 14, 24);
 }
 
+/* A tag in front of what there is: the adapter looks behind it. */
+static void
+add_tag(struct kind *kind)
+{
+	memmove(kind->frame + 16, kind->frame + 12, kind->length - 12);
+	memcpy(kind->frame + 12, "\x81\x00\x20\x05", 4);
+	kind->length += 4;
+}
+
+/* Those of before that have an IP header, tagged; and what a frame may have beyond. */
+static unsigned int
+add_neighbours(struct kind kinds[KINDS], unsigned int n)
+{
+	struct frame_flow flow = flow_make(false, IPPROTO_UDP, 9);
+	unsigned int i, untagged = n;
+	struct kind *kind;
+
+	for (i = 0; i < untagged && n < KINDS - 2; i++)
+		if (strncmp(kinds[i].name, "IPv", 3) == 0 || kinds[i].ip == IP_GOOD) {
+			kinds[n] = kinds[i];
+			add_tag(&kinds[n++]);
+		}
+	/* 4 bytes of data, and zeros up to the shortest frame. */
+	kind = add_kind(&kinds[n++], "padded IPv4 UDP", false, IPPROTO_UDP, IP_GOOD, L4_GOOD);
+	memset(kind->frame, 0, sizeof(kind->frame));
+	frame_flow(kind->frame, 46, mac_broadcast, &flow);
+	kind->length = 60;
+	kind = add_kind(&kinds[n++], "IPv6 hop-by-hop", true, IPPROTO_HOPOPTS, ANY, ANY);
+	kind->ptype = RTE_PTYPE_L3_IPV6_EXT_UNKNOWN;
+	memcpy(kind->frame + 54, (uint8_t[]){ IPPROTO_UDP, 0, 1, 4, 0, 0, 0, 0 }, 8);
+	return n;
+}
+
 static unsigned int
 make_kinds(struct kind kinds[KINDS])
 {
@@ -116,7 +149,7 @@ make_kinds(struct kind kinds[KINDS])
 	kind->length = 90;
 	kind->ip = kind->l4 = ANY;
 	frame_make(kind->frame, kind->length, mac_broadcast, 5);
-	return n;
+	return add_neighbours(kinds, n);
 }
 
 /* "May have options" is right as well; "has none" is not, when it has. */
