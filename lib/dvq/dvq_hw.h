@@ -15,6 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* <endian.h> keeps these to itself under -std=c11 and the like. */
+#ifndef htobe32
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define htobe16(x) __builtin_bswap16(x)
+#define htobe32(x) __builtin_bswap32(x)
+#define htobe64(x) __builtin_bswap64(x)
+#else
+#define htobe16(x) ((uint16_t)(x))
+#define htobe32(x) ((uint32_t)(x))
+#define htobe64(x) ((uint64_t)(x))
+#endif
+#define be16toh(x) htobe16(x)
+#define be32toh(x) htobe32(x)
+#define be64toh(x) htobe64(x)
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -47,7 +47,7 @@ def test_a_program(tmp_path, vmlx4, compiler, choice):
     source.write_text(PROGRAM)
     try:
         done = subprocess.run(
-            [*COMPILERS[compiler], "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
+            [*COMPILERS[compiler], "-O1", "-Wall", "-Wextra", "-Werror",
              *choice.split(), *pkg_config("--cflags", "libdvq"), source, "-x", "none",
              "-o", program, *pkg_config("--libs", "libdvq")],
             capture_output=True, text=True, check=False)
