@@ -37,8 +37,8 @@ vmlx4_port_bursts(const struct vmlx4_port *port)
 /* ---- the MR of the last segment ---- */
 
 /*
- * Within one burst only: the adapter is locked, no MR can go. Starts as zeroes,
- * and lkey 0 is none.
+ * Within one burst only: the adapter is locked, no MR can go. Starts as zeroes but for
+ * the PD, which is the same for all that is asked; lkey 0 is none.
  */
 struct vmlx4_mr_cache {
 	const struct vmlx4_pd *pd;
@@ -49,22 +49,20 @@ struct vmlx4_mr_cache {
 
 /* The way of vmlx4_mr_lookup() that also fills the cache. */
 void *vmlx4_mr_refill(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
-	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
-	uint32_t access);
+	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access);
 
 /* As vmlx4_mr_lookup(); the access is the same in all calls on one cache. */
 static inline void *
 vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
-	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint32_t length,
-	uint32_t access)
+	uint32_t lkey, uint64_t addr, uint32_t length, uint32_t access)
 {
 	uint64_t offset = addr - cache->iova;
 
 	/* The end cannot run over: offset is bounded before, and length has 32 bits. */
-	if (likely(lkey == cache->lkey && pd == cache->pd && offset <= cache->length &&
+	if (likely(lkey == cache->lkey && offset <= cache->length &&
 	    offset + length <= cache->length))
 		return (void *)(cache->start + offset);
-	return vmlx4_mr_refill(cache, adapter, pd, lkey, addr, length, access);
+	return vmlx4_mr_refill(cache, adapter, lkey, addr, length, access);
 }
 
 /* ---- CQEs of the plain sort: no timestamp, and there is room ---- */
@@ -76,57 +74,62 @@ vmlx4_mr_cached(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
 uint32_t vmlx4_cq_room(struct vmlx4_cq *cq, uint32_t wanted);
 
 /*
- * A CQ while a burst writes to it. The entries become valid, in their order,
- * only at the end: the program polls the next one all the time, and one by one
- * each would have to be fetched back from the core that the program runs on.
+ * A CQ while a burst writes to it, in one piece: the ring does not turn within. The
+ * entries become valid, in their order, only at the end: the program polls the next one
+ * all the time, and one by one each would have to be fetched back from the core that the
+ * program runs on.
  */
 struct vmlx4_cq_writer {
 	struct vmlx4_cq *cq;
-	uint8_t *buf;        /* valid half of the first entry */
-	uint32_t mask, shift;
+	uint8_t *first;      /* valid half of the first entry */
+	uint32_t shift;
+	uint64_t handover;   /* opcode and owner bit, in the last word */
 	volatile unsigned int count; /* a fault (guard.h) may leave it at any time */
 	uint64_t last[VMLX4_BURST]; /* the words that make them valid */
 };
 
-static inline void
-vmlx4_cq_writer_open(struct vmlx4_cq_writer *writer, struct vmlx4_cq *cq)
+/* For CQEs with that opcode. How many fit in, but for what vmlx4_cq_room() says. */
+static inline uint32_t
+vmlx4_cq_writer_open(struct vmlx4_cq_writer *writer, struct vmlx4_cq *cq, uint8_t op)
 {
+	uint32_t at = cq->pi & (cq->cqe_cnt - 1), piece = cq->cqe_cnt - at;
+
 	writer->cq = cq;
-	writer->buf = cq->buf + VMLX4_HW_CQE_OFFSET(cq->cqe_size);
-	writer->mask = cq->cqe_cnt - 1;
 	writer->shift = cq->cqe_size == 64 ? 6 : 5;
+	writer->first = cq->buf + ((size_t)at << writer->shift) +
+		VMLX4_HW_CQE_OFFSET(cq->cqe_size);
+	writer->handover = htobe64(op | ((cq->pi & cq->cqe_cnt) != 0 ? VMLX4_HW_CQE_OWNER : 0));
 	writer->count = 0;
+	return piece < VMLX4_BURST ? piece : VMLX4_BURST;
 }
 
-static inline uint8_t *
-vmlx4_cq_writer_at(const struct vmlx4_cq_writer *writer, unsigned int i)
-{
-	return writer->buf + ((size_t)((writer->cq->pi + i) & writer->mask) << writer->shift);
-}
-
-/* Two dwords of a CQE as they lie in memory. */
+/* Two dwords as they lie in memory. */
 static inline uint64_t
-vmlx4_cqe_pair(uint32_t first, uint32_t second)
+vmlx4_memory_pair(uint32_t first, uint32_t second)
 {
-	return htobe64((uint64_t)first << 32 | second);
+	return htole64(le32toh(first) | (uint64_t)le32toh(second) << 32);
 }
 
-/*
- * One more, of at most VMLX4_BURST. Words as vmlx4_cqe_pair() makes them; the
- * last one has the opcode and not the owner bit.
- */
+/* The last two of a CQE but for what the writer knows; the checksum is in memory order. */
+static inline uint64_t
+vmlx4_cqe_index(uint32_t index, uint16_t checksum)
+{
+	return htole64(le16toh(htobe16((uint16_t)index)) | (uint64_t)le16toh(checksum) << 16);
+}
+
+/* One more, of those that fit in; words as they lie in memory. */
 static inline void
 vmlx4_cq_writer_put(struct vmlx4_cq_writer *writer, uint64_t word0, uint64_t word1,
 	uint64_t word2, uint64_t last)
 {
 	unsigned int count = writer->count;
-	uint8_t *at = vmlx4_cq_writer_at(writer, count);
+	uint8_t *at = writer->first + ((size_t)count << writer->shift);
 
 	/* Each from its register: gathered on the stack they would wait for the stores. */
 	memcpy(at, &word0, 8);
 	memcpy(at + 8, &word1, 8);
 	memcpy(at + 16, &word2, 8);
-	writer->last[count] = last;
+	writer->last[count] = last | writer->handover;
 	/* Orders: the words, before they count. For a signal in this thread. */
 	atomic_signal_fence(memory_order_release);
 	writer->count = count + 1;
@@ -138,17 +141,14 @@ vmlx4_cq_writer_close(struct vmlx4_cq_writer *writer)
 {
 	struct vmlx4_cq *cq = writer->cq;
 	unsigned int count = writer->count, i;
+	const size_t step = (size_t)1 << writer->shift;
+	uint8_t *at = writer->first + 24;
 
 	if (unlikely(cq->error))
 		return; /* its memory is gone */
-	for (i = 0; i < count; i++) {
-		uint64_t owner = ((cq->pi + i) & (writer->mask + 1)) != 0 ?
-			htobe64(VMLX4_HW_CQE_OWNER) : 0;
-
+	for (i = 0; i < count; i++, at += step)
 		/* After the other words of the entry, and after the frame. */
-		__atomic_store_n((uint64_t *)(void *)(vmlx4_cq_writer_at(writer, i) + 24),
-			writer->last[i] | owner, __ATOMIC_RELEASE);
-	}
+		__atomic_store_n((uint64_t *)(void *)at, writer->last[i], __ATOMIC_RELEASE);
 	cq->pi += count;
 	cq->room -= count;
 	if (unlikely(cq->channel != NULL) && count != 0)

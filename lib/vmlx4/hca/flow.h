@@ -40,4 +40,13 @@ struct vmlx4_flow {
 };
 TAILQ_HEAD(vmlx4_flow_list, vmlx4_flow);
 
+#define VMLX4_DESTINATIONS 64u
+
+/* The one rule that gets the frames to an address, remembered while no rule looks further. */
+struct vmlx4_destination {
+	uint64_t mac;            /* 48 bits, first byte highest */
+	struct vmlx4_flow *flow; /* NULL: nothing is known */
+	uint8_t mac_index;       /* of a unicast address, in the port's MAC table */
+};
+
 #endif /* VMLX4_FLOW_H_ */

@@ -60,7 +60,6 @@ struct vmlx4_held;
 struct vmlx4_port;
 struct vmlx4_trace;
 struct vmlx4_wire;
-struct vmlx4_burst;  /* wire.h: some frames */
 struct vmlx4_parsed; /* parse.h: what the parser found in a frame */
 
 /* ---- verbs objects ---- */
@@ -352,9 +351,8 @@ struct vmlx4_port {
 	struct {
 		unsigned int deep;     /* flows that look beyond the destination MAC */
 		unsigned int copies;   /* flows that get a copy and decide nothing */
-		uint64_t mac;          /* last unicast destination looked up… */
-		struct vmlx4_flow *flow; /* …and its flow; NULL: forgotten */
-		uint8_t mac_index;     /* …and its place in the MAC table */
+		struct vmlx4_destination last; /* that was looked up… */
+		struct vmlx4_destination known[VMLX4_DESTINATIONS]; /* …and others, by hash */
 		uint16_t own[256];     /* flows that own a MAC, by its last byte */
 	} steering;
 	struct vmlx4_mac_table macs;
@@ -482,9 +480,6 @@ unsigned int vmlx4_engine_pass(struct vmlx4_adapter *adapter, unsigned int budge
  */
 void vmlx4_port_receive(struct vmlx4_port *port, const uint8_t *frame, size_t length);
 
-/* The same for a number of frames. */
-void vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst);
-
 /* Longest frame without FCS that the port passes: MTU + Ethernet + two tags. */
 static inline size_t
 vmlx4_port_max_frame(const struct vmlx4_port *port)
@@ -541,6 +536,8 @@ void vmlx4_moderation_end(struct vmlx4_cq *cq); /* before the CQ goes */
 /* Insert by priority, then age. 0, -ENOSPC (the MAC table is full) or -ENOMEM. */
 int vmlx4_steering_add(struct vmlx4_flow *flow);
 void vmlx4_steering_remove(struct vmlx4_flow *flow);
+/* What was remembered of destinations; also when the MAC table changes. */
+void vmlx4_destinations_forget(struct vmlx4_port *port);
 
 /* A rule for one unicast destination makes the port own that address. */
 static inline bool

@@ -189,6 +189,15 @@ vmlx4_mac_word(const uint8_t *mac)
 /* Place of a unicast address in the port's table. */
 uint8_t vmlx4_mac_index(const struct vmlx4_port *port, uint64_t mac);
 
+/*
+ * What is known of an address becomes port->steering.last. False: nothing is. Not for
+ * a tunnel's packets, which other rules may match.
+ */
+bool vmlx4_destination_find(struct vmlx4_port *port, uint64_t mac);
+/* Remember the one rule that gets the frames to an address, if the address decides. */
+void vmlx4_destination_note(struct vmlx4_port *port, uint64_t mac, struct vmlx4_flow *flow,
+	uint8_t mac_index);
+
 /* ---- steering.c ---- */
 
 /* Deliver to every QP that wants the frame. */

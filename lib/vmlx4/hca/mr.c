@@ -11,16 +11,15 @@ vmlx4_mr_map(struct vmlx4_adapter *adapter, const struct vmlx4_pd *pd,
 
 void *
 vmlx4_mr_refill(struct vmlx4_mr_cache *cache, struct vmlx4_adapter *adapter,
-	const struct vmlx4_pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
-	uint32_t access)
+	uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access)
 {
-	void *memory = vmlx4_mr_lookup(adapter, pd, lkey, addr, length, access);
+	void *memory = vmlx4_mr_lookup(adapter, cache->pd, lkey, addr, length, access);
 	const struct vmlx4_mr *mr;
 
 	if (memory == NULL)
 		return NULL;
 	mr = adapter->mr_table[lkey >> 8];
-	*cache = (struct vmlx4_mr_cache){ pd, lkey, mr->iova, mr->length, mr->start };
+	*cache = (struct vmlx4_mr_cache){ cache->pd, lkey, mr->iova, mr->length, mr->start };
 	return memory;
 }
 

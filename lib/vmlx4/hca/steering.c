@@ -2,6 +2,48 @@
 
 #include "internal.h"
 
+/* ---- what is remembered ---- */
+
+static struct vmlx4_destination *
+destination_slot(struct vmlx4_port *port, uint64_t mac)
+{
+	/* By Fibonacci hashing: the upper bits of the product are well mixed. */
+	return &port->steering.known[mac * 0x9e3779b97f4a7c15u >> 32 & (VMLX4_DESTINATIONS - 1)];
+}
+
+bool
+vmlx4_destination_find(struct vmlx4_port *port, uint64_t mac)
+{
+	const struct vmlx4_destination *known;
+
+	if (likely(port->steering.last.flow != NULL && port->steering.last.mac == mac))
+		return true;
+	known = destination_slot(port, mac);
+	if (known->flow == NULL || known->mac != mac)
+		return false;
+	port->steering.last = *known;
+	return true;
+}
+
+void
+vmlx4_destination_note(struct vmlx4_port *port, uint64_t mac, struct vmlx4_flow *flow,
+	uint8_t mac_index)
+{
+	if (port->steering.deep != 0)
+		return;
+	port->steering.last = (struct vmlx4_destination){ mac, flow, mac_index };
+	*destination_slot(port, mac) = port->steering.last;
+}
+
+void
+vmlx4_destinations_forget(struct vmlx4_port *port)
+{
+	memset(&port->steering.last, 0, sizeof(port->steering.last));
+	memset(port->steering.known, 0, sizeof(port->steering.known));
+}
+
+/* ---- rules ---- */
+
 static bool
 match_deep(const struct vmlx4_match *m, const uint8_t *frame,
 	const struct vmlx4_parsed *p)
@@ -126,53 +168,60 @@ steer_copies(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 			deliver(port, flow->qp, frame, length, parsed);
 }
 
+/* Is it the first rule that leads a multicast frame to its QP? */
+static bool
+is_first(const struct vmlx4_flow *flow, const uint8_t *frame, const struct vmlx4_parsed *parsed)
+{
+	const struct vmlx4_flow *seen;
+
+	TAILQ_FOREACH(seen, &flow->port->flows, port_next)
+		if (seen == flow || (seen->qp == flow->qp && flow_matches(seen, frame, parsed)))
+			break;
+	return seen == flow;
+}
+
 /* Every rule's QP gets a multicast frame, and each QP only once. */
 static unsigned int
 steer_multicast(struct vmlx4_port *port, const uint8_t *frame, size_t length,
 	const struct vmlx4_parsed *parsed, const struct vmlx4_qp *except)
 {
-	struct vmlx4_flow *flow, *seen;
+	struct vmlx4_flow *flow, *taker = NULL;
+	uint64_t mac = vmlx4_mac_word(frame);
 	unsigned int n = 0;
 
+	if (except == NULL && parsed->inner == NULL && vmlx4_destination_find(port, mac)) {
+		deliver(port, port->steering.last.flow->qp, frame, length, parsed);
+		return 1;
+	}
 	TAILQ_FOREACH(flow, &port->flows, port_next) {
-		if (flow->qp == except || !flow_matches(flow, frame, parsed))
-			continue;
-		TAILQ_FOREACH(seen, &port->flows, port_next)
-			if (seen == flow || (seen->qp == flow->qp &&
-			    flow_matches(seen, frame, parsed)))
-				break;
-		if (seen != flow)
+		if (flow->qp == except || !flow_matches(flow, frame, parsed) ||
+		    !is_first(flow, frame, parsed))
 			continue;
 		deliver(port, flow->qp, frame, length, parsed);
+		taker = flow;
 		n++;
 	}
+	if (n == 1 && except == NULL && parsed->inner == NULL)
+		vmlx4_destination_note(port, mac, taker, 0);
 	return n;
 }
 
-/*
- * First match, remembered while rules look at the MAC only (a tunnel's packet
- * may match others).
- */
 static struct vmlx4_flow *
 find_unicast(struct vmlx4_port *port, const uint8_t *frame, struct vmlx4_parsed *parsed)
 {
 	struct vmlx4_flow *flow;
 	uint64_t mac = vmlx4_mac_word(frame);
 
-	if (likely(port->steering.flow != NULL && port->steering.mac == mac &&
-	    parsed->inner == NULL)) {
-		parsed->mac_index = port->steering.mac_index;
-		return port->steering.flow;
+	if (likely(parsed->inner == NULL && vmlx4_destination_find(port, mac))) {
+		parsed->mac_index = port->steering.last.mac_index;
+		return port->steering.last.flow;
 	}
 	parsed->mac_index = vmlx4_mac_index(port, mac);
 	TAILQ_FOREACH(flow, &port->flows, port_next)
 		if (flow_matches(flow, frame, parsed))
 			break;
-	if (flow != NULL && port->steering.deep == 0 && parsed->inner == NULL) {
-		port->steering.mac = mac;
-		port->steering.flow = flow;
-		port->steering.mac_index = parsed->mac_index;
-	}
+	if (flow != NULL && parsed->inner == NULL)
+		vmlx4_destination_note(port, mac, flow, parsed->mac_index);
 	return flow;
 }
 

@@ -154,7 +154,7 @@ vmlx4_steering_add(struct vmlx4_flow *flow)
 	port->steering.deep += is_deep(flow);
 	port->steering.copies += is_copy(flow);
 	port->steering.own[flow->match.dst_mac[5]] += vmlx4_flow_owns_mac(flow);
-	port->steering.flow = NULL;
+	vmlx4_destinations_forget(port);
 	return 0;
 }
 
@@ -173,5 +173,5 @@ vmlx4_steering_remove(struct vmlx4_flow *flow)
 	port->steering.deep -= is_deep(flow);
 	port->steering.copies -= is_copy(flow);
 	port->steering.own[flow->match.dst_mac[5]] -= vmlx4_flow_owns_mac(flow);
-	port->steering.flow = NULL;
+	vmlx4_destinations_forget(port);
 }

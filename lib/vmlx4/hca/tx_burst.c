@@ -19,16 +19,15 @@ struct gleaned {
 };
 _Static_assert(VMLX4_BURST <= 32, "a bit per WQE");
 
-/* Posted, of this pass through the ring, and plain. */
+/* Posted, of the pass through the ring that head is of, and plain. */
 static inline bool
-is_plain(const uint8_t *wqe, uint32_t owner)
+is_plain(const uint8_t *wqe, uint64_t head)
 {
 	/* Orders: the owner bit, before the reads of what it hands over. */
-	uint64_t head = __atomic_load_n((const uint64_t *)(const void *)wqe, __ATOMIC_ACQUIRE);
+	uint64_t word = __atomic_load_n((const uint64_t *)(const void *)wqe, __ATOMIC_ACQUIRE);
 	uint32_t flags = ((const struct vmlx4_hw_ctrl *)(const void *)wqe)->flags;
 
-	return (head & htobe64((uint64_t)DW0_MASK << 32 | DW1_MASK)) ==
-		htobe64((uint64_t)(owner | VMLX4_HW_OP_SEND) << 32 | 2) &&
+	return (word & htobe64((uint64_t)DW0_MASK << 32 | DW1_MASK)) == head &&
 		(flags & htobe32(DW2_MASK)) == htobe32(VMLX4_HW_SE);
 }
 
@@ -47,47 +46,54 @@ touch(const uint8_t *frame, uint32_t length)
 	__atomic_load_n(last, __ATOMIC_RELAXED);
 }
 
-/* Read plain WQEs from the head on. */
-static inline __attribute__((always_inline)) void
+/* Read plain WQEs from the head on, to the end of the ring at most. */
+static __attribute__((noinline)) void
 glean(struct vmlx4_qp *qp, unsigned int budget, struct gleaned *out)
 {
 	struct vmlx4_adapter *adapter = qp->obj.ctx->adapter;
-	const struct vmlx4_pd *pd = qp->pd;
+	const struct vmlx4_port *port = qp->sq.port;
 	struct vmlx4_sq *sq = &qp->sq;
-	struct vmlx4_mr_cache cache = { 0 };
-	uint32_t least = vmlx4_unknowns(adapter)->tx_min_frame;
-	uint32_t span = (uint32_t)vmlx4_port_max_frame(sq->port) - least;
+	struct vmlx4_mr_cache cache = { .pd = qp->pd };
+	/* An empty one is special. */
+	uint32_t least = vmlx4_unknowns(adapter)->tx_min_frame != 0 ?
+		vmlx4_unknowns(adapter)->tx_min_frame : 1;
+	uint32_t span = (uint32_t)vmlx4_port_max_frame(port) - least;
 	uint32_t room = vmlx4_cq_room(sq->cq, budget);
-	const uint32_t count = sq->wqe_cnt, shift = sq->stride_shift, first = sq->ci;
-	const uint8_t *ring = sq->buf;
+	const uint32_t at = sq->ci & (sq->wqe_cnt - 1);
+	const uint64_t head = htobe64((uint64_t)(VMLX4_HW_OP_SEND |
+		((sq->ci & sq->wqe_cnt) != 0 ? VMLX4_HW_OWNER : 0)) << 32 | 2);
+	const uint8_t *wqe = sq->buf + ((size_t)at << sq->stride_shift);
+	const size_t stride = (size_t)1 << sq->stride_shift;
 	uint32_t signaled = 0;
 	uint64_t bytes = 0;
 	unsigned int n;
 
-	for (n = 0; n < budget; n++) {
-		uint32_t index = first + n, length, cqe;
-		const uint8_t *wqe = ring + ((size_t)(index & (count - 1)) << shift), *frame;
+	if (budget > sq->wqe_cnt - at)
+		budget = sq->wqe_cnt - at;
+	/* Each may want a CQE. */
+	if (unlikely(budget > room))
+		budget = room;
+	for (n = 0; n < budget; n++, wqe += stride) {
 		const struct vmlx4_hw_ctrl *ctrl = (const void *)wqe;
 		const struct vmlx4_hw_data *seg = (const void *)(ctrl + 1);
+		const uint8_t *frame;
+		uint32_t length;
 
-		if (!is_plain(wqe, (index & count) != 0 ? VMLX4_HW_OWNER : 0) ||
-		    unlikely(vmlx4_may_loop(sq->port, ctrl)))
+		if (unlikely(!is_plain(wqe, head) || vmlx4_may_loop(port, ctrl)))
 			break;
 		length = be32toh(seg->byte_count);
-		cqe = (ctrl->flags & htobe32(VMLX4_HW_CQE_ALWAYS)) ==
-			htobe32(VMLX4_HW_CQE_ALWAYS);
-		if (unlikely(length - least > span || length == 0 || cqe > room))
+		if (unlikely(length - least > span))
 			break;
-		frame = vmlx4_mr_cached(&cache, adapter, pd, be32toh(seg->lkey),
-			be64toh(seg->addr), length, 0);
+		frame = vmlx4_mr_cached(&cache, adapter, be32toh(seg->lkey), be64toh(seg->addr),
+			length, 0);
 		if (unlikely(frame == NULL))
 			break;
 		touch(frame, length);
 		out->frames.frame[n] = frame;
 		out->frames.length[n] = length;
 		bytes += length;
-		signaled |= cqe << n;
-		room -= cqe;
+		if ((ctrl->flags & htobe32(VMLX4_HW_CQE_ALWAYS)) == htobe32(VMLX4_HW_CQE_ALWAYS))
+			signaled |= 1u << n;
 	}
 	out->bytes = bytes;
 	out->signaled = signaled;
@@ -136,26 +142,29 @@ complete_general(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 static void
 complete(struct vmlx4_qp *qp, uint32_t first, uint32_t signaled)
 {
+	struct vmlx4_cq *cq = qp->sq.cq;
+	uint64_t qpn = vmlx4_memory_pair(htobe32(qp->qpn), 0);
 	struct vmlx4_cq_writer writer;
-	uint64_t qpn = vmlx4_cqe_pair(qp->qpn, 0);
+	uint32_t fit;
 
 	if (unlikely(qp->sq.check != NULL))
 		signaled = vmlx4_flight_hold_burst(qp, first, signaled);
 	if (unlikely(signaled == 0))
 		return;
-	if (unlikely(qp->sq.cq->timestamps || qp->sq.cq->error ||
-	    qp->sq.cq->room < (uint32_t)__builtin_popcount(signaled))) {
+	if (unlikely(cq->timestamps || cq->error ||
+	    cq->room < (uint32_t)__builtin_popcount(signaled))) {
 		complete_general(qp, first, signaled);
 		return;
 	}
 	if (unlikely(qp->sq.check != NULL))
-		vmlx4_cq_check_owner(qp->sq.cq);
-	vmlx4_cq_writer_open(&writer, qp->sq.cq);
-	for (; signaled != 0; signaled &= signaled - 1)
-		vmlx4_cq_writer_put(&writer, qpn, 0, 0, vmlx4_cqe_pair(
-			(first + (uint32_t)__builtin_ctz(signaled)) << 16,
-			VMLX4_HW_OP_SEND | VMLX4_HW_CQE_SEND));
-	vmlx4_cq_writer_close(&writer);
+		vmlx4_cq_check_owner(cq);
+	while (signaled != 0) {
+		fit = vmlx4_cq_writer_open(&writer, cq, VMLX4_HW_OP_SEND | VMLX4_HW_CQE_SEND);
+		for (; signaled != 0 && fit != 0; signaled &= signaled - 1, fit--)
+			vmlx4_cq_writer_put(&writer, qpn, 0, 0, vmlx4_cqe_index(
+				first + (uint32_t)__builtin_ctz(signaled), 0));
+		vmlx4_cq_writer_close(&writer);
+	}
 }
 
 unsigned int

@@ -169,7 +169,7 @@ set_address(struct vmlx4_port *port, const struct sockaddr *address)
 	if ((mac[0] & 1) != 0 || memcmp(mac, zero, sizeof(zero)) == 0)
 		return -EADDRNOTAVAIL;
 	memcpy(port->netdev.mac, mac, sizeof(port->netdev.mac));
-	port->steering.flow = NULL; /* what it remembers of the MAC table */
+	vmlx4_destinations_forget(port); /* with their places in the MAC table */
 	vmlx4_netdev_sysfs_update(port);
 	vmlx4_gids_changed(port); /* the link-local address follows from it */
 	return 0;

@@ -20,12 +20,21 @@ struct vmlx4_wire;
 
 #define VMLX4_BURST 32u
 
-/* Frames that leave a port at once. */
+/* Frames that leave or reach a port at once. */
 struct vmlx4_burst {
 	unsigned int count;
 	const uint8_t *frame[VMLX4_BURST];
 	uint32_t length[VMLX4_BURST];
 };
+
+/* vmlx4_port_receive() for all of them. */
+void vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burst);
+/*
+ * Of count frames from number first on, those up to the first that is not plain
+ * (hca/burst.h) or finds no WQE; how many. That one is as if it had never come.
+ */
+unsigned int vmlx4_port_receive_plain(struct vmlx4_port *port, const struct vmlx4_burst *burst,
+	unsigned int first, unsigned int count);
 
 struct vmlx4_wire_ops {
 	/* Send one whole frame without FCS. False: dropped. */

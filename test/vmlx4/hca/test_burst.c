@@ -142,7 +142,7 @@ struct pair {
 	struct card card;
 	struct vmlx4_cq *send_cq, *recv_cq;
 	struct vmlx4_qp *sq, *rq;
-	struct vmlx4_flow *flow;
+	struct vmlx4_flow *flow, *broadcast;
 	unsigned int posted, received;
 };
 
@@ -152,6 +152,22 @@ no_burst(void *arg, const void *frame, size_t length)
 	(void)arg;
 	(void)frame;
 	(void)length;
+}
+
+static struct vmlx4_flow *
+broadcast_rule(struct card *card, struct vmlx4_qp *qp)
+{
+	struct vmlx4_flow *flow = calloc(1, sizeof(*flow));
+
+	assert_non_null(flow);
+	flow->flow_type = VMLX4_FLOW_NORMAL;
+	flow->port = &card->adapter->ports[1];
+	flow->qp = qp;
+	flow->match.eth = true;
+	memset(flow->match.dst_mac, 0xff, 6);
+	memset(flow->match.dst_mac_mask, 0xff, 6);
+	assert_int_equal(vmlx4_steering_add(flow), 0);
+	return flow;
 }
 
 static struct pair *
@@ -166,6 +182,7 @@ pair_new(bool bursts, uint32_t cqe_size)
 	pair->sq = card_sq(&pair->card, pair->send_cq, WQES, 6);
 	pair->rq = card_rq(&pair->card, pair->recv_cq, RECV_BUFFERS, 2);
 	pair->flow = card_catch_all(&pair->card, 2, pair->rq);
+	pair->broadcast = broadcast_rule(&pair->card, pair->rq);
 	if (!bursts)
 		pair->card.adapter->ports[0].tx_tap = no_burst;
 	return pair;
@@ -174,6 +191,7 @@ pair_new(bool bursts, uint32_t cqe_size)
 static void
 pair_free(struct pair *pair)
 {
+	card_flow_free(pair->broadcast);
 	card_flow_free(pair->flow);
 	card_qp_free(&pair->card, pair->rq);
 	card_qp_free(&pair->card, pair->sq);
@@ -200,7 +218,7 @@ make_frame(uint8_t *frame, uint32_t *random)
 		frame[0] |= 1; /* multicast */
 		break;
 	case 1:
-		frame[5]++;    /* another address */
+		frame[5] += (uint8_t)lot(random); /* another address */
 		break;
 	case 2:
 		frame[30]++;   /* bad checksums */
@@ -211,6 +229,8 @@ make_frame(uint8_t *frame, uint32_t *random)
 		return 64;
 	case 5:
 		return 42 + lot(random) % 300;
+	case 6:
+		memset(frame, 0xff, 6);
 	}
 	return length;
 }
@@ -338,6 +358,97 @@ cards_agree_on_an_overrun(void **state)
 	pair_free(b);
 }
 
+/* ---- what a replay does ---- */
+
+#define LENGTH sizeof(frame_udp4)
+
+static unsigned int
+take_plain(struct pair *pair, const struct vmlx4_burst *burst, unsigned int first)
+{
+	return vmlx4_port_receive_plain(&pair->card.adapter->ports[1], burst, first,
+		burst->count - first);
+}
+
+/* Frame i has the destination that ends in i; the one of another kind ends the run. */
+static void
+make_replay(struct vmlx4_burst *burst, uint8_t frames[][LENGTH], unsigned int other)
+{
+	unsigned int i;
+
+	for (i = 0; i < burst->count; i++) {
+		memcpy(frames[i], frame_udp4, LENGTH);
+		mend(frames[i], LENGTH);
+		frames[i][5] = (uint8_t)i;
+		if (i == other)
+			frames[i][24]++; /* its header checksum is wrong */
+		burst->frame[i] = frames[i];
+		burst->length[i] = LENGTH;
+	}
+}
+
+static void
+a_replay_stops_at_what_is_not_plain(void **state)
+{
+	struct pair *pair = pair_new(true, 64);
+	struct vmlx4_port *port = &pair->card.adapter->ports[1];
+	struct vmlx4_burst burst = { .count = 6 };
+	uint8_t frames[6][LENGTH];
+	unsigned int i;
+
+	(void)state;
+	make_replay(&burst, frames, 3);
+	for (i = 0; i < RECV_BUFFERS; i++)
+		card_post_recv(pair->rq, i, pair->card.arena + i * BUFFER, BUFFER);
+	card_rq_record(pair->rq, 14);
+	/* Nothing is known of the addresses, nor of what is posted. */
+	assert_int_equal(take_plain(pair, &burst, 0), 0);
+	for (i = 0; i < 6; i++)
+		vmlx4_port_receive(port, frames[i], LENGTH);
+	assert_int_equal(port->stats.rx_frames, 6);
+	assert_int_equal(take_plain(pair, &burst, 0), 3);
+	assert_int_equal(take_plain(pair, &burst, 3), 0);
+	assert_int_equal(take_plain(pair, &burst, 4), 2);
+	/* Of three more there are WQEs for two: that a frame finds none counts nowhere. */
+	pair->rq->rq.posted--;
+	assert_int_equal(take_plain(pair, &burst, 0), 2);
+	assert_int_equal(take_plain(pair, &burst, 2), 0);
+	assert_int_equal(port->stats.rx_frames, 13);
+	assert_int_equal(port->stats.rx_bytes, 13 * LENGTH);
+	assert_int_equal(port->stats.rx_no_wqe, 0);
+	assert_int_equal(pair->recv_cq->pi, 13);
+	/* A new rule, and all that was known is forgotten. */
+	pair->rq->rq.posted++;
+	vmlx4_destinations_forget(port);
+	assert_int_equal(take_plain(pair, &burst, 0), 0);
+	pair_free(pair);
+}
+
+/* An RSS QP that is not ready for packets gets none by the burst either. */
+static void
+a_burst_to_an_rss_qp_that_is_down(void **state)
+{
+	struct pair *pair = pair_new(true, 64);
+	struct vmlx4_port *port = &pair->card.adapter->ports[1];
+	struct vmlx4_table *table = calloc(1, sizeof(*table) + sizeof(table->wq[0]));
+	struct vmlx4_burst burst = { .count = 6 };
+	uint8_t frames[6][LENGTH];
+
+	(void)state;
+	assert_non_null(table);
+	make_replay(&burst, frames, 6);
+	table->size = 1;
+	pair->rq->table = table; /* whose queue is not even looked at */
+	pair->rq->state = IBV_QPS_INIT;
+	vmlx4_port_receive_burst(port, &burst);
+	vmlx4_port_receive_burst(port, &burst);
+	assert_int_equal(port->stats.rx_dropped_by_rule, 12);
+	assert_int_equal(port->stats.rx_frames, 0);
+	assert_int_equal(pair->recv_cq->pi, 0);
+	pair->rq->table = NULL;
+	free(table);
+	pair_free(pair);
+}
+
 /* That plain frames go the short way at all; what it costs is vmlx4-bench's matter. */
 static unsigned int bursts;
 
@@ -380,6 +491,8 @@ main(void)
 		cmocka_unit_test(status_of_every_length),
 		cmocka_unit_test(cards_agree),
 		cmocka_unit_test(cards_agree_on_an_overrun),
+		cmocka_unit_test(a_replay_stops_at_what_is_not_plain),
+		cmocka_unit_test(a_burst_to_an_rss_qp_that_is_down),
 		cmocka_unit_test(plain_frames_go_by_the_burst),
 	};
 

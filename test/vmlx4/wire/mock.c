@@ -16,6 +16,7 @@ struct vmlx4_adapter mock_adapter;
 struct mock_frame mock_frames[MOCK_FRAMES];
 unsigned int mock_count;
 unsigned int mock_updates;
+unsigned int mock_bursts;
 unsigned int mock_room;
 bool mock_unwanted;
 
@@ -34,6 +35,7 @@ mock_reset(const char *text)
 
 	mock_forget();
 	mock_updates = 0;
+	mock_bursts = 0;
 	mock_room = MOCK_FRAMES;
 	mock_unwanted = false;
 	memset(&mock_adapter, 0, sizeof(mock_adapter));
@@ -97,11 +99,34 @@ vmlx4_port_receive_burst(struct vmlx4_port *port, const struct vmlx4_burst *burs
 		vmlx4_port_receive(port, burst->frame[i], burst->length[i]);
 }
 
+/* Of odd length, none is plain. */
+unsigned int
+vmlx4_port_receive_plain(struct vmlx4_port *port, const struct vmlx4_burst *burst,
+	unsigned int first, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count && mock_room != 0 && !mock_unwanted; i++) {
+		if (burst->length[first + i] % 2 != 0 ||
+				burst->length[first + i] > vmlx4_port_max_frame(port))
+			break;
+		vmlx4_port_receive(port, burst->frame[first + i], burst->length[first + i]);
+	}
+	mock_bursts += i != 0;
+	return i;
+}
+
 void
 vmlx4_port_update(struct vmlx4_port *port)
 {
 	port->active = port->carrier;
 	mock_updates++;
+}
+
+void
+vmlx4_destinations_forget(struct vmlx4_port *port)
+{
+	(void)port;
 }
 
 void

@@ -19,6 +19,7 @@ extern struct vmlx4_adapter mock_adapter;
 extern struct mock_frame mock_frames[MOCK_FRAMES];
 extern unsigned int mock_count;
 extern unsigned int mock_updates; /* calls of vmlx4_port_update() */
+extern unsigned int mock_bursts;  /* in which plain frames came */
 extern unsigned int mock_room;    /* frames that find a WQE */
 extern bool mock_unwanted;        /* no rule wants any frame */
 
