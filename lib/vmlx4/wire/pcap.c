@@ -13,6 +13,7 @@
 
 #include "../hca/hca.h"
 #include "backends.h"
+#include "capture.h"
 
 /*
  * Capture files. in= is replayed once, out= takes what the port sends.
@@ -31,14 +32,12 @@
 
 #define SETTLE_NS 200000000ull
 #define PATIENCE_NS 10000000000ull /* testpmd waits 9 s for its links first */
-#define FRAME_MAX 65535
 
 struct pcap_wire {
 	struct vmlx4_wire wire;
-	pcap_t *in;
-	const u_char *frame;       /* read and not delivered yet, or NULL */
-	struct pcap_pkthdr *header;
-	unsigned long number;      /* of that frame, from 1 as tcpdump -# counts */
+	struct vmlx4_capture *in;
+	struct vmlx4_burst frames; /* read… */
+	unsigned int at;           /* …and from here on not delivered yet */
 	const struct vmlx4_flow *first, *last; /* the rules when last looked at */
 	uint64_t changed;          /* ns: when they were seen to change */
 	bool settled;
@@ -158,46 +157,54 @@ undelivered(struct pcap_wire *pw, const struct vmlx4_port_stats *before)
 	return true;
 }
 
-/* Why a captured frame cannot be replayed, or NULL. */
-static const char *
-frame_fault(const struct pcap_pkthdr *header)
-{
-	if (header->caplen < header->len)
-		return "capture whole frames (tcpdump -s 0)";
-	if (header->caplen > FRAME_MAX)
-		return "no frame is longer than 65535 bytes";
-	if (header->caplen == 0)
-		return "no frame is empty";
-	return NULL;
-}
-
+/* What is read and not delivered yet, and if that is nothing the next of the file. */
 static bool
-next_frame(struct pcap_wire *pw)
+frames_there(struct pcap_wire *pw)
 {
-	const char *fault = NULL;
-	int ret;
+	const char *fault;
 
-	if (pw->frame != NULL)
+	if (pw->at < pw->frames.count)
 		return true;
-	ret = pcap_next_ex(pw->in, &pw->header, &pw->frame);
-	if (ret == 1) {
-		pw->number++;
-		fault = frame_fault(pw->header);
-		if (fault == NULL)
-			return true;
-	} else if (ret == PCAP_ERROR) {
-		fault = pcap_geterr(pw->in);
-	}
+	pw->at = 0;
+	if (vmlx4_capture_read(pw->in, &pw->frames, &fault))
+		return true;
 	/* Only a pipe gets here with a fault: a file was checked when it was opened. */
 	if (fault != NULL) {
 		pw->wire.port->stats.rx_wire_bad++;
 		fprintf(stderr, "vmlx4: wire pcap:in=: frame %lu: %s: the replay ends here\n",
-			pw->number, fault);
+			vmlx4_capture_number(pw->in), fault);
 	}
-	pw->frame = NULL;
-	pcap_close(pw->in);
+	vmlx4_capture_close(pw->in);
 	pw->in = NULL;
 	return false;
+}
+
+/* Those that go by the burst, from the next on; with a rate they come one by one. */
+static unsigned int
+deliver_burst(struct pcap_wire *pw, unsigned int budget)
+{
+	unsigned int left = pw->frames.count - pw->at;
+
+	if (pw->wire.shaper != NULL)
+		return 0;
+	return vmlx4_port_receive_plain(pw->wire.port, &pw->frames, pw->at,
+		left < budget ? left : budget);
+}
+
+/* Any frame, if a receiver is there for it. */
+static bool
+deliver_one(struct pcap_wire *pw)
+{
+	const struct vmlx4_port_stats before = pw->wire.port->stats;
+	uint32_t length = pw->frames.length[pw->at];
+
+	vmlx4_port_receive(pw->wire.port, pw->frames.frame[pw->at], length);
+	if (undelivered(pw, &before)) {
+		vmlx4_shape_pause(&pw->wire);
+		return false;
+	}
+	vmlx4_shape_came(&pw->wire, length);
+	return true;
 }
 
 static unsigned int
@@ -208,17 +215,15 @@ pcap_wire_poll(struct vmlx4_wire *wire, unsigned int budget)
 
 	if (pw->in == NULL || !receiver_ready(pw))
 		return 0;
-	while (count < budget && next_frame(pw) && vmlx4_shape_may_come(wire)) {
-		const struct vmlx4_port_stats before = wire->port->stats;
+	while (count < budget && frames_there(pw) && vmlx4_shape_may_come(wire)) {
+		unsigned int n = deliver_burst(pw, budget - count);
 
-		vmlx4_port_receive(wire->port, pw->frame, pw->header->caplen);
-		if (undelivered(pw, &before)) {
-			vmlx4_shape_pause(wire);
+		if (n == 0 && deliver_one(pw))
+			n = 1;
+		if (n == 0)
 			break;
-		}
-		vmlx4_shape_came(wire, pw->header->caplen);
-		pw->frame = NULL;
-		count++;
+		pw->at += n;
+		count += n;
 	}
 	return count;
 }
@@ -233,8 +238,7 @@ pcap_wire_close(struct vmlx4_wire *wire)
 		pcap_dump_close(pw->dump);
 	if (pw->out != NULL)
 		pcap_close(pw->out);
-	if (pw->in != NULL)
-		pcap_close(pw->in);
+	vmlx4_capture_close(pw->in);
 	free(pw);
 }
 
@@ -244,89 +248,6 @@ static const struct vmlx4_wire_ops pcap_ops = {
 	.idle = pcap_wire_idle,
 	.close = pcap_wire_close,
 };
-
-static pcap_t *
-open_capture(const char *name, char *error, size_t error_size)
-{
-	char reason[PCAP_ERRBUF_SIZE];
-	pcap_t *pcap;
-
-	if (access(name, R_OK) < 0) {
-		snprintf(error, error_size, "wire pcap:in=%s: %s: give a capture file that you "
-			"may read", name, strerror(errno));
-		return NULL;
-	}
-	pcap = pcap_open_offline_with_tstamp_precision(name, PCAP_TSTAMP_PRECISION_NANO, reason);
-	if (pcap == NULL) {
-		snprintf(error, error_size, "wire pcap:in=%s: no capture file: %s: give one "
-			"that tcpdump -r reads", name, reason);
-		return NULL;
-	}
-	if (pcap_datalink(pcap) != DLT_EN10MB) {
-		const char *type = pcap_datalink_val_to_name(pcap_datalink(pcap));
-
-		snprintf(error, error_size, "wire pcap:in=%s: link type %s: give a capture of "
-			"Ethernet frames (taken on one interface, not on \"any\")", name,
-			type != NULL ? type : "unknown");
-		pcap_close(pcap);
-		return NULL;
-	}
-	return pcap;
-}
-
-/*
- * Read the capture to its end, so that a bad frame is found before the program
- * starts and not in the middle of its run.
- */
-static int
-check_capture(const char *name, char *error, size_t error_size)
-{
-	pcap_t *pcap = open_capture(name, error, error_size);
-	struct pcap_pkthdr *header;
-	const u_char *frame;
-	unsigned long number = 0;
-	int ret;
-
-	if (pcap == NULL)
-		return -EINVAL;
-	while ((ret = pcap_next_ex(pcap, &header, &frame)) == 1) {
-		const char *fault = frame_fault(header);
-
-		number++;
-		if (fault == NULL)
-			continue;
-		snprintf(error, error_size, "wire pcap:in=%s: frame %lu: %u of %u bytes were "
-			"captured: %s", name, number, header->caplen, header->len, fault);
-		pcap_close(pcap);
-		return -EINVAL;
-	}
-	if (ret == PCAP_ERROR)
-		snprintf(error, error_size, "wire pcap:in=%s: behind frame %lu: %s: give a whole "
-			"capture file", name, number, pcap_geterr(pcap));
-	pcap_close(pcap);
-	return ret == PCAP_ERROR ? -EINVAL : 0;
-}
-
-/* A pipe, and what is like one, can be read only once. */
-static bool
-is_stream(const char *name)
-{
-	struct stat st;
-
-	return stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
-static int
-open_in(struct pcap_wire *pw, const char *name, char *error, size_t error_size)
-{
-	/* The frames of a stream are checked by nobody. */
-	int ret = is_stream(name) ? 0 : check_capture(name, error, error_size);
-
-	if (ret < 0 || pw->wire.port == NULL)
-		return ret;
-	pw->in = open_capture(name, error, error_size);
-	return pw->in != NULL ? 0 : -EINVAL;
-}
 
 /* Could the file be written? Leaves a present one as it is, an absent one absent. */
 static int
@@ -394,7 +315,8 @@ vmlx4_wire_pcap_open(const struct vmlx4_wire_spec *spec, struct vmlx4_port *port
 	pw->wire.port = port;
 	pw->wire.fd = -1;
 	if ((spec->pcap_in[0] != '\0' &&
-			open_in(pw, spec->pcap_in, error, error_size) < 0) ||
+			vmlx4_capture_open(port != NULL ? &pw->in : NULL, spec->pcap_in, error,
+			error_size) < 0) ||
 			(spec->pcap_out[0] != '\0' &&
 			open_out(pw, spec->pcap_out, error, error_size) < 0)) {
 		pcap_wire_close(&pw->wire);

@@ -202,6 +202,75 @@ both_formats_are_replayed(void **state)
 	expect_frames(3);
 }
 
+/* The words of a classic capture, but not the bytes of its frames, the other way round. */
+static void
+swap_words(struct buffer *file)
+{
+	size_t at, i;
+
+	for (at = 0; at < file->used; at += 4) {
+		if (at >= 24 && (at - 24) % (16 + LENGTH) >= 16) {
+			at += LENGTH - 4;
+			continue;
+		}
+		for (i = 0; i < 2; i++) {
+			uint8_t byte = file->bytes[at + i];
+
+			file->bytes[at + i] = file->bytes[at + 3 - i];
+			file->bytes[at + 3 - i] = byte;
+		}
+	}
+	/* Version 2.4 is two words of half the size. */
+	memcpy(file->bytes + 4, "\0\2\0\4", 4);
+}
+
+static void
+the_classic_format_in_all_its_kinds(void **state)
+{
+	static const uint32_t magics[] = { 0xa1b2c3d4, 0xa1b23c4d };
+	struct buffer file;
+	unsigned int i, swapped;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		for (swapped = 0; swapped < 2; swapped++) {
+			make_pcap(&file);
+			memcpy(file.bytes, &magics[i], 4);
+			if (swapped)
+				swap_words(&file);
+			save(&file, file.used);
+			assert_int_equal(replay(name), 3);
+			expect_frames(3);
+			assert_true(mock_bursts != 0);
+			mock_bursts = 0;
+		}
+	}
+}
+
+/* A capture may be cut while it is replayed. */
+static void
+a_file_that_ends_early_is_told_of(void **state)
+{
+	struct vmlx4_wire *wire;
+	struct buffer file;
+
+	(void)state;
+	make_pcap(&file);
+	save(&file, file.used);
+	mock_forget();
+	mock_room = MOCK_FRAMES;
+	PORT->stats = (struct vmlx4_port_stats){ 0 };
+	wire = open_in(name);
+	assert_non_null(wire);
+	assert_int_equal(truncate(name, 24 + 2 * (16 + LENGTH) + 20), 0);
+	assert_int_equal(wire->ops->poll(wire, 64), 2);
+	expect_frames(2);
+	assert_int_equal(PORT->stats.rx_wire_bad, 1);
+	assert_int_equal(wire->ops->poll(wire, 64), 0);
+	assert_int_equal(PORT->stats.rx_wire_bad, 1);
+	vmlx4_wire_close(wire);
+}
+
 static void
 a_second_interface_of_another_kind_is_refused(void **state)
 {
@@ -343,6 +412,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_formats_are_replayed),
+		cmocka_unit_test(the_classic_format_in_all_its_kinds),
+		cmocka_unit_test(a_file_that_ends_early_is_told_of),
 		cmocka_unit_test(a_second_interface_of_another_kind_is_refused),
 		cmocka_unit_test(lengths_that_lie_are_refused),
 		cmocka_unit_test(a_mangled_pcap_does_no_harm),

@@ -126,6 +126,40 @@ replays_in_order_and_loses_nothing(void **state)
 	vmlx4_wire_close(wire);
 }
 
+/* Frames lie across the ends of what is read at a time, whatever that is. */
+static void
+replays_a_long_capture(void **state)
+{
+	struct vmlx4_flow rule = { .priority = 1 };
+	struct vmlx4_wire *wire;
+	unsigned int count = 0;
+
+	(void)state;
+	mock_reset("ports=1 step mtu=9000");
+	write_capture(in_name, DLT_EN10MB, 1200, 0);
+	wire = open_wire(in_name, "", &mock_adapter.ports[0]);
+	assert_non_null(wire);
+	mock_add_rule(&rule);
+	while (count < 1200) {
+		unsigned int n = wire->ops->poll(wire, 30), i;
+		uint8_t frame[9014];
+
+		assert_int_equal(n, mock_count);
+		assert_int_not_equal(n, 0);
+		for (i = 0; i < n; i++) {
+			assert_int_equal(mock_frames[i].length, make_frame(count + i, frame));
+			assert_memory_equal(mock_frames[i].bytes, frame, mock_frames[i].length);
+		}
+		count += n;
+		mock_forget();
+		mock_room = 29; /* and one of them has to wait */
+	}
+	assert_int_equal(wire->ops->poll(wire, 30), 0);
+	assert_int_equal(mock_adapter.ports[0].stats.rx_no_wqe, 0);
+	assert_true(mock_bursts > 100);
+	vmlx4_wire_close(wire);
+}
+
 static void
 waits_until_the_rules_stand(void **state)
 {
@@ -351,6 +385,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replays_in_order_and_loses_nothing),
+		cmocka_unit_test(replays_a_long_capture),
 		cmocka_unit_test(waits_until_the_rules_stand),
 		cmocka_unit_test(waits_for_a_rule_but_not_for_ever),
 		cmocka_unit_test(stepping_knows_no_patience),
