@@ -460,8 +460,7 @@ engine_main(void *arg)
 				break;
 		}
 		before = kind;
-		kind = vmlx4_rest_next(rest, done != 0,
-			rest->crowded_until != 0 ? vmlx4_now_ns() : 0);
+		kind = vmlx4_rest_next(rest, done != 0, done != 0 ? 0 : vmlx4_now_ns());
 		engine_before_rest(adapter, before, kind);
 		pthread_mutex_unlock(&adapter->lock);
 		if (kind != VMLX4_REST_NONE)

@@ -51,21 +51,78 @@ alone_it_spins_yields_naps_sleeps(void **state)
 	}
 }
 
-/* Somebody used the yield: no more of them for a tenth of a second, and then a try. */
+#define MS 1000000u
+
+/* Passes that follow each other by a microsecond; in the end one that rests otherwise. */
+static unsigned int
+spins_in_us(struct vmlx4_rest *rest, uint64_t *now, enum vmlx4_rest_kind next)
+{
+	enum vmlx4_rest_kind got;
+	unsigned int n = 0;
+
+	assert_int_equal(vmlx4_rest_next(rest, true, 0), VMLX4_REST_NONE);
+	while ((got = vmlx4_rest_next(rest, false, *now)) == VMLX4_REST_SPIN) {
+		*now += 1000;
+		n++;
+	}
+	assert_int_equal(got, next);
+	return n;
+}
+
+/* Somebody used two yields: no more of them for a tenth of a second, and then a try. */
 static void
 in_a_crowd_it_naps_instead_of_yields(void **state)
 {
-	const uint64_t late = 5000000, over = late + 100000000;
 	struct vmlx4_rest rest = { 0 };
+	uint64_t now = 5 * MS;
 
 	(void)state;
-	passes(&rest, VMLX4_REST_SPIN, VMLX4_REST_YIELD, 0);
-	vmlx4_rest_yielded(&rest, 2000000, late);
-	assert_int_equal(vmlx4_rest_next(&rest, false, late), VMLX4_REST_NAP);
-	assert_int_equal(vmlx4_rest_next(&rest, true, late), VMLX4_REST_NONE);
-	assert_int_equal(passes(&rest, VMLX4_REST_SPIN, VMLX4_REST_NAP, over - 1), 400);
-	assert_int_equal(vmlx4_rest_next(&rest, true, over), VMLX4_REST_NONE);
-	assert_int_equal(passes(&rest, VMLX4_REST_SPIN, VMLX4_REST_YIELD, over), 400);
+	assert_int_equal(spins_in_us(&rest, &now, VMLX4_REST_YIELD), 399);
+	vmlx4_rest_yielded(&rest, now, now + 3 * MS);
+	now += 3 * MS;
+	/* Once is an accident. */
+	assert_int_equal(vmlx4_rest_next(&rest, false, now), VMLX4_REST_YIELD);
+	vmlx4_rest_yielded(&rest, now, now + 3 * MS);
+	now += 3 * MS;
+	assert_int_equal(vmlx4_rest_next(&rest, false, now), VMLX4_REST_NAP);
+	now += 99 * MS;
+	/* It works between the naps, and does not nap after each frame. */
+	assert_int_equal(spins_in_us(&rest, &now, VMLX4_REST_NAP), 5);
+	now += MS;
+	assert_int_equal(spins_in_us(&rest, &now, VMLX4_REST_YIELD), 399);
+	assert_int_equal(rest.crowded_until, 0);
+	/* They are still there. */
+	vmlx4_rest_yielded(&rest, now, now + 3 * MS);
+	now += 3 * MS;
+	assert_int_equal(vmlx4_rest_next(&rest, false, now), VMLX4_REST_NAP);
+}
+
+/* Between two passes of a spin others had the CPU: it spun its share away. */
+static void
+who_spins_in_a_crowd_is_told_by_the_clock(void **state)
+{
+	struct vmlx4_rest rest = { 0 };
+	uint64_t now = 5 * MS;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(vmlx4_rest_next(&rest, true, 0), VMLX4_REST_NONE);
+		assert_int_equal(vmlx4_rest_next(&rest, false, now), VMLX4_REST_SPIN);
+		assert_int_equal(rest.crowded_until, 0);
+		now += 3 * MS;
+		vmlx4_rest_next(&rest, false, now);
+	}
+	assert_int_not_equal(rest.crowded_until, 0);
+	assert_int_equal(spins_in_us(&rest, &now, VMLX4_REST_NAP), 5);
+	/* Work that takes long is no spin, nor is a nap. */
+	now += 101 * MS;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(vmlx4_rest_next(&rest, false, now), i == 0 ? VMLX4_REST_NAP :
+			VMLX4_REST_SPIN);
+		assert_int_equal(vmlx4_rest_next(&rest, true, 0), VMLX4_REST_NONE);
+		now += 3 * MS;
+	}
 	assert_int_equal(rest.crowded_until, 0);
 }
 
@@ -107,6 +164,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_it_spins_yields_naps_sleeps),
 		cmocka_unit_test(in_a_crowd_it_naps_instead_of_yields),
+		cmocka_unit_test(who_spins_in_a_crowd_is_told_by_the_clock),
 		cmocka_unit_test(turns_are_short),
 	};
 
