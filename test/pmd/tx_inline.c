@@ -232,6 +232,40 @@ TEST(tx_inline_among_longer_frames_and_chains)
 	CHECK_EQ(xstat_of(port, "tx_lost_packets"), 0);
 }
 
+/* Frames that are not copied go between those that are, up to the longest there may be. */
+TEST(tx_inline_longest_frames)
+{
+	static const unsigned int lengths[] = { 14, 16, 17, 60, 100, 101, 1522, 1523 };
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up_inline(100, &conf);
+	unsigned int i, k, n, index, sent, dropped = 0;
+	static uint8_t frame[1523];
+	struct rte_mbuf *pkts[3];
+
+	for (i = 0; i < RTE_DIM(lengths); i++)
+		for (n = 1; n <= RTE_DIM(pkts); n++) {
+			capture_clear(port);
+			sent = lengths[i] <= 1522 ? n : n / 2;
+			for (k = 0; k < n; k++) {
+				size_t length = k % 2 == 0 ? lengths[i] : 70;
+
+				frame_make(frame, length, mac_foreign, k);
+				pkts[k] = mbuf_frame(conf.pool, frame, length);
+			}
+			tx_all(port, 0, pkts, n);
+			CHECK_EQ(capture_count(port), sent);
+			for (k = 0, index = 0; k < n; k++) {
+				size_t length = k % 2 == 0 ? lengths[i] : 70;
+
+				frame_make(frame, length, mac_foreign, k);
+				if (length <= 1522)
+					check_capture(port, index++, frame, length);
+			}
+			dropped += n - sent;
+			CHECK_EQ(xstat_of(port, "tx_drop_size"), dropped);
+		}
+}
+
 /* Chains that make no sense and frames too short are dropped as ever, each by its name. */
 TEST(tx_inline_bad_packets_are_counted)
 {

@@ -5,8 +5,8 @@
  * them where it reads the WQE, and has not to fetch them from the mbuf, which spares a
  * round trip over the bus. The mbuf is freed when the WQE completes, as any other.
  *
- * Frames of one segment go in runs. A chain, and a frame that is the last there is room
- * for or whose WQE wraps, goes by itself.
+ * Frames of one segment go in runs, and among them those that are too long or too short. A
+ * chain, and a frame that is the last there is room for or whose WQE wraps, goes by itself.
  */
 
 #include <string.h>
@@ -136,6 +136,7 @@ inline_fill(uint8_t *block, struct rte_mbuf **elts, const uint8_t *frame, uint32
 
 /* What the loop holds in registers. */
 struct inline_run {
+	const struct mdv_tx_keys *keys;
 	uint32_t range;           /* of the length, beyond MDV_TX_INLINE_MIN */
 	uint64_t asks;            /* flags of packets that want something done */
 	uint64_t others;          /* of those what a run does not do */
@@ -148,6 +149,7 @@ inline_run_init(struct inline_run *run, const struct mdv_txq *txq)
 {
 	const uint32_t longest = RTE_MIN(txq->inline_max, txq->len_range + MDV_TX_MIN_LEN);
 
+	run->keys = &txq->keys;
 	run->range = longest - MDV_TX_INLINE_MIN;
 	run->asks = txq->others | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
 	run->others = txq->others & ~txq->vlan_flag;
@@ -165,31 +167,69 @@ inline_units(uint32_t len, uint32_t blocks)
 	return (bytes + DVQ_WQE_UNIT - 1) / DVQ_WQE_UNIT;
 }
 
+/*
+ * The WQE but for its control segment, of a frame that is copied into it. Returns its blocks;
+ * 0: there is no room for them.
+ */
+static __rte_always_inline uint32_t
+inline_copied(struct tx_at *at, struct rte_mbuf *m, uint32_t len)
+{
+	const uint32_t blocks = inline_blocks(len);
+
+	if (unlikely(at->block + blocks * DVQ_SQ_BB_SIZE > at->end))
+		return 0;
+	*at->elts = m;
+	at->elts = inline_fill(at->block, at->elts, rte_pktmbuf_mtod(m, const uint8_t *), len);
+	return blocks;
+}
+
+/* The same of one that is not to be copied; 0 as well when its region is not known. */
+static __rte_always_inline uint32_t
+inline_by_address(struct tx_at *at, struct rte_mbuf *m, uint32_t len,
+	const struct mdv_tx_keys *keys)
+{
+	const uintptr_t data = rte_pktmbuf_mtod(m, uintptr_t);
+	const struct mdv_tx_key *key = mdv_tx_key_of(keys, m->pool, data);
+
+	if (unlikely(key == NULL || len - MDV_TX_MIN_LEN > keys->len_range ||
+		     at->block == at->end))
+		return 0;
+	dvq_seg_set((struct dvq_data_seg *)at->block + 1, data, key->lkey, len);
+	*at->elts++ = m;
+	return 1;
+}
+
 /* One packet; false, and nothing done, when it is of another sort. */
 static __rte_always_inline bool
 inline_one(struct inline_run *run, struct tx_at *at, struct rte_mbuf *m,
 	const tx_ctrls_t ctrls[2])
 {
 	const uint64_t ol_flags = m->ol_flags;
-	const uint32_t len = m->data_len, blocks = inline_blocks(len);
-	uint8_t *const block = at->block, *const next = block + blocks * DVQ_SQ_BB_SIZE;
-	uint32_t vlan_units = inline_units(len, blocks), csum = 0;
+	const uint32_t len = m->data_len;
+	uint32_t vlan = 0, csum = 0, units = 2, blocks;
 	const struct dvq_ctrl_be *ctrl;
+	uint8_t *next;
 
-	if (unlikely(m->nb_segs != 1 || len - MDV_TX_INLINE_MIN > run->range ||
-		     next > at->end))
+	if (unlikely(m->nb_segs != 1))
 		return false;
 	if (unlikely((ol_flags & run->asks) != 0)) {
 		if (unlikely((ol_flags & run->others) != 0))
 			return false;
 		csum = ol_flags >> CSUM_SHIFT & (CSUM_KINDS - 1);
 		if ((ol_flags & run->vlan_flag) != 0)
-			vlan_units |= tx_vlan_bits(m);
+			vlan = tx_vlan_bits(m);
 	}
-	*at->elts = m;
-	at->elts = inline_fill(block, at->elts, rte_pktmbuf_mtod(m, const uint8_t *), len);
+	if (likely(len - MDV_TX_INLINE_MIN <= run->range)) {
+		blocks = inline_copied(at, m, len);
+		units = inline_units(len, blocks);
+	} else {
+		blocks = inline_by_address(at, m, len, run->keys);
+	}
+	if (unlikely(blocks == 0))
+		return false;
+	next = at->block + blocks * DVQ_SQ_BB_SIZE;
 	ctrl = tx_at_asks(at, next) ? ctrls[1][0] : ctrls[0][0];
-	tx_ctrl_store(block, &ctrl[csum], vlan_units);
+	tx_ctrl_store(at->block, &ctrl[csum], vlan | units);
 	at->block = next;
 	run->bytes += len;
 	return true;
