@@ -281,3 +281,33 @@ TEST(rx_timestamps_are_not_offered_without_a_clock)
 	conf.eth.rxmode.offloads = RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	CHECK_EQ(rte_eth_dev_configure(port, 1, 1, &conf.eth), -EINVAL);
 }
+
+/* Configured for something else, a port has queues of before do it, or do it no more. */
+TEST(rx_offloads_of_the_port_reach_queues_that_were_set_up_before)
+{
+	static const uint8_t tag[] = { 0x81, 0x00, 0x00, 0x2a };
+	struct port_conf conf = port_conf(pool_create(1024, 2048));
+	uint16_t port = port_up(0, &conf);
+	struct rte_eth_rxq_info info;
+	struct rte_mbuf *m;
+	uint8_t frame[100];
+	unsigned int i;
+
+	frame_make(frame, sizeof(frame), mac_foreign, 1);
+	memcpy(frame + 12, tag, sizeof(tag));
+	for (i = 0; i < 4; i++) {
+		bool strip = i % 2 != 0;
+
+		CHECK_OK(rte_eth_dev_stop(port));
+		conf.eth.rxmode.offloads = strip ? RTE_ETH_RX_OFFLOAD_VLAN_STRIP : 0;
+		CHECK_OK(rte_eth_dev_configure(port, 1, 1, &conf.eth));
+		CHECK_OK(rte_eth_rx_queue_info_get(port, 0, &info));
+		CHECK_EQ(info.conf.offloads, conf.eth.rxmode.offloads);
+		CHECK_OK(rte_eth_dev_start(port));
+		wire_inject(port, frame, sizeof(frame));
+		CHECK_EQ(rx_all(port, 0, &m, 1), 1);
+		CHECK_EQ(m->pkt_len, sizeof(frame) - (strip ? sizeof(tag) : 0));
+		CHECK_EQ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0, strip);
+		rte_pktmbuf_free(m);
+	}
+}

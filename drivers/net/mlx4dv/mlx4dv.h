@@ -354,6 +354,7 @@ uint64_t mdv_netdev_missed(struct mdv_priv *priv);
 int mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
 	unsigned int socket, const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
 void mdv_rx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
+int mdv_rxqs_configure(struct rte_eth_dev *dev);
 int mdv_rxqs_start(struct rte_eth_dev *dev);
 void mdv_rxqs_stop(struct rte_eth_dev *dev);
 int mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu);
@@ -368,6 +369,7 @@ int mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock);
 int mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
 	unsigned int socket, const struct rte_eth_txconf *conf);
 void mdv_tx_queue_release(struct rte_eth_dev *dev, uint16_t idx);
+void mdv_txqs_configure(struct rte_eth_dev *dev);
 int mdv_txqs_start(struct rte_eth_dev *dev);
 void mdv_txqs_stop(struct rte_eth_dev *dev);
 int mdv_txq_recover(struct mdv_txq *txq);

@@ -33,6 +33,10 @@ mdv_dev_configure(struct rte_eth_dev *dev)
 	if (ret != 0)
 		return ret;
 	mdv_flows_place(priv);
+	mdv_txqs_configure(dev);
+	ret = mdv_rxqs_configure(dev);
+	if (ret != 0)
+		return ret;
 	/* ethdev put rxmode.mtu, or its default, into data->mtu. */
 	return mdv_netdev_set_mtu(priv, dev->data->mtu);
 }

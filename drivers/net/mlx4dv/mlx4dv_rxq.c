@@ -131,6 +131,7 @@ set_timestamps(struct mdv_rxq *rxq)
 {
 	int ret;
 
+	rxq->timestamp_flag = 0;
 	if ((rxq->conf.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0)
 		return 0;
 	ret = rte_mbuf_dyn_rx_timestamp_register(&rxq->timestamp_offset, &rxq->timestamp_flag);
@@ -196,6 +197,7 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 		return -ENOMEM;
 	rxq->mp = mp;
 	rxq->conf = *conf;
+	rxq->own_offloads = conf->offloads;
 	rxq->conf.offloads = offloads;
 	rxq->nb_desc_conf = (uint16_t)rte_align32pow2(RTE_MAX(desc, MDV_MIN_DESC));
 	set_offloads(rxq);
@@ -206,6 +208,27 @@ mdv_rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 		ret = finish_setup(rxq, dev->data->mtu);
 	if (ret != 0)
 		mdv_rx_queue_release(dev, idx);
+	return ret;
+}
+
+/* What the port is configured for holds for queues of before, too. */
+int
+mdv_rxqs_configure(struct rte_eth_dev *dev)
+{
+	struct mdv_rxq *rxq;
+	uint16_t i;
+	int ret = 0;
+
+	for (i = 0; i < dev->data->nb_rx_queues && ret == 0; i++) {
+		rxq = dev->data->rx_queues[i];
+		if (rxq == NULL)
+			continue;
+		rxq->conf.offloads = rxq->own_offloads | dev->data->dev_conf.rxmode.offloads;
+		set_offloads(rxq);
+		ret = mdv_rx_split_check_vlan(rxq, rxq->conf.offloads);
+		if (ret == 0)
+			ret = set_timestamps(rxq);
+	}
 	return ret;
 }
 

@@ -149,6 +149,7 @@ struct mdv_rxq {
 	/* Not touched in bursts. */
 	struct mdv_priv *priv;
 	struct rte_eth_rxconf conf;
+	uint64_t own_offloads;    /* conf.offloads has those of the port as well */
 	uint16_t idx;
 	uint16_t nb_desc;         /* packets, per ring */
 	uint16_t nb_desc_conf;    /* packets, as set up; shared out to the rings at start */
@@ -237,6 +238,7 @@ struct mdv_txq {
 
 	/* Not touched in bursts. */
 	struct rte_eth_txconf conf;
+	uint64_t own_offloads;    /* conf.offloads has those of the port as well */
 	uint16_t idx;
 	unsigned int socket;
 	struct ibv_cq *ibv_cq;

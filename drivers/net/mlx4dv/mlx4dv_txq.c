@@ -65,10 +65,26 @@ mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc, unsigne
 	if (txq == NULL)
 		return -ENOMEM;
 	txq->conf = *conf;
+	txq->own_offloads = conf->offloads;
 	txq->conf.offloads |= dev->data->dev_conf.txmode.offloads;
 	txq->nb_desc = (uint16_t)RTE_MAX(desc, MDV_MIN_DESC);
 	dev->data->tx_queues[idx] = txq;
 	return 0;
+}
+
+/* What the port is configured for holds for queues of before, too. */
+void
+mdv_txqs_configure(struct rte_eth_dev *dev)
+{
+	struct mdv_txq *txq;
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		txq = dev->data->tx_queues[i];
+		if (txq != NULL)
+			txq->conf.offloads = txq->own_offloads |
+				dev->data->dev_conf.txmode.offloads;
+	}
 }
 
 /* ---- start ---- */
