@@ -132,6 +132,7 @@ static const struct kind {
 	{ seq_mc_list, 4, true }, { seq_modes, 10, true }, { seq_vlan_filter, 4, true },
 	{ seq_vlan_offload, 5, true }, { seq_rss, 6, true }, { seq_reta, 8, true },
 	{ seq_link, 2, false }, { seq_rx_intr, 3, true }, { seq_ask, 6, false },
+	{ seq_strip, 3, false },
 	{ seq_flow_create, 10, true }, { seq_flow_destroy, 5, true },
 	{ seq_flow_isolate, 3, true }, { seq_receive, 24, false }, { seq_send, 20, false },
 	{ seq_fail_queue, 1, false },

@@ -31,13 +31,14 @@ struct seq_rxq {
 	uint16_t first_room;      /* of a split queue: bytes of its first segment */
 	uint16_t segments;        /* of a split queue: listed */
 	const struct seq_pool *pool; /* the last one of a split queue */
+	const struct seq_pool *first_pool;
 	uint16_t posted;          /* segments of a WQE since the start; 0: no ring */
-	uint64_t offloads;
+	uint64_t own;             /* offloads of the queue alone */
 };
 
 struct seq_txq {
 	bool set_up, deferred, running;
-	uint64_t offloads;
+	uint64_t own;
 };
 
 /* A rule of the application, as far as the model looks into frames. */
@@ -149,6 +150,7 @@ uint64_t seq_effective_types(uint64_t hf);
 void seq_rx_setup(void);
 void seq_tx_setup(void);
 void seq_set_up_all(void);
+bool seq_queues_fit(uint16_t nb_rxq, uint64_t offloads);
 void seq_rx_queue_state(void);
 void seq_tx_queue_state(void);
 uint64_t seq_rx_offloads(void);
@@ -168,6 +170,7 @@ void seq_rss(void);
 void seq_reta(void);
 void seq_link(void);
 void seq_rx_intr(void);
+void seq_strip(void);
 void seq_ask(void);
 
 void seq_flow_create(void);

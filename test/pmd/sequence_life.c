@@ -137,7 +137,7 @@ configure(uint16_t nb_rxq, uint16_t nb_txq, const struct rte_eth_conf *conf)
 
 	CHECK_OK(rte_eth_dev_info_get(seq.port, &info));
 	want = seq.started ? -EBUSY : judge_conf(conf, &info);
-	if (want == 0 && bad_key)
+	if (want == 0 && (bad_key || !seq_queues_fit(nb_rxq, conf->rxmode.offloads)))
 		want = -EINVAL;
 	seq_call("configure %u+%u queues, rx 0x%" PRIx64 ", tx 0x%" PRIx64 ", %s 0x%" PRIx64
 		"%s, mtu %u%s", nb_rxq, nb_txq, conf->rxmode.offloads, conf->txmode.offloads,

@@ -95,7 +95,7 @@ static bool
 rx_setup(uint16_t q, uint16_t desc, const struct seq_rxq *rxq, struct rte_eth_rxconf *conf)
 {
 	union rte_eth_rxseg segs[2] = {
-		{ .split = { .mp = rxq->pool->mp, .length = rxq->first_room } },
+		{ .split = { .mp = rxq->first_pool->mp, .length = rxq->first_room } },
 		{ .split = { .mp = rxq->pool->mp } },
 	};
 	uint64_t offloads = conf->offloads | seq.rx_offloads;
@@ -119,7 +119,7 @@ rx_setup(uint16_t q, uint16_t desc, const struct seq_rxq *rxq, struct rte_eth_rx
 		return false;
 	seq.rxq[q] = *rxq;
 	seq.rxq[q].set_up = true;
-	seq.rxq[q].offloads = offloads;
+	seq.rxq[q].own = conf->offloads & ~seq.rx_offloads;
 	return true;
 }
 
@@ -134,7 +134,7 @@ draw_rxq(struct seq_rxq *rxq, struct rte_eth_rxconf *conf)
 {
 	memset(rxq, 0, sizeof(*rxq));
 	memset(conf, 0, sizeof(*conf));
-	rxq->pool = &seq.pools[seq_below(RTE_DIM(seq.pools))];
+	rxq->pool = rxq->first_pool = &seq.pools[seq_below(RTE_DIM(seq.pools))];
 	rxq->deferred = seq_chance(5);
 	conf->rx_deferred_start = rxq->deferred;
 	conf->rx_drop_en = 1;
@@ -146,6 +146,9 @@ draw_rxq(struct seq_rxq *rxq, struct rte_eth_rxconf *conf)
 	if (rxq->split) {
 		rxq->first_room = 14 + seq_below(200);
 		rxq->segments = 1 + seq_below(2);
+		/* One that is listed alone is the last one, too. */
+		rxq->first_pool = rxq->segments == 1 ? rxq->pool :
+			&seq.pools[seq_below(RTE_DIM(seq.pools))];
 	}
 }
 
@@ -174,7 +177,7 @@ tx_setup(uint16_t q, uint16_t desc, struct rte_eth_txconf *conf)
 	}
 	seq.txq[q] = (struct seq_txq){
 		.set_up = true, .deferred = conf->tx_deferred_start != 0,
-		.offloads = conf->offloads | seq.tx_offloads,
+		.own = conf->offloads & ~seq.tx_offloads,
 	};
 	return true;
 }
@@ -197,6 +200,20 @@ seq_tx_setup(void)
 
 	draw_txconf(&conf);
 	tx_setup(seq_below(SEQ_QUEUES), draw_desc(), &conf);
+}
+
+/* The queues of before take the offloads that the port is configured for. */
+bool
+seq_queues_fit(uint16_t nb_rxq, uint64_t offloads)
+{
+	unsigned int q;
+
+	for (q = 0; q < nb_rxq; q++)
+		if (seq.rxq[q].set_up && seq.rxq[q].split &&
+		    seq.rxq[q].first_room < SEQ_VLAN_REACH &&
+		    ((seq.rxq[q].own | offloads) & VLAN_OFFLOADS) != 0)
+			return false;
+	return true;
 }
 
 void
@@ -234,14 +251,17 @@ bool
 seq_pools_suffice(void)
 {
 	uint32_t need[RTE_DIM(seq.pools)] = { MAX_SENDING };
-	unsigned int q, i;
+	unsigned int q, i, wqes;
 
 	for (q = 0; q < seq.nb_rxq; q++) {
 		const struct seq_rxq *rxq = &seq.rxq[q];
 		if (!rxq->set_up)
 			continue;
-		need[rxq->pool - seq.pools] += (seq_rings(q) * MIN_RING + 2 * DEFAULT_DESC) *
+		wqes = seq_rings(q) * MIN_RING + 2 * DEFAULT_DESC;
+		need[rxq->pool - seq.pools] += wqes *
 			rte_align32pow2(seq_segments(rxq, seq.mtu));
+		if (rxq->split)
+			need[rxq->first_pool - seq.pools] += wqes;
 	}
 	for (i = 0; i < RTE_DIM(seq.pools); i++)
 		if (need[i] > seq.pools[i].mp->size)

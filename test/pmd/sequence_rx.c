@@ -82,7 +82,7 @@ is_filtered(const struct seq_frame *frame)
 	if (!frame->vlan)
 		return false;
 	for (q = 0; q < seq.nb_rxq; q++)
-		if ((seq.rxq[q].offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0)
+		if ((seq.rxq[q].own & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0)
 			return true;
 	return (seq.rx_offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0;
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_flow.h>
+
 #include "sequence.h"
 
 const struct rte_ether_addr *
@@ -367,6 +369,48 @@ seq_rx_intr(void)
 		rte_eth_dev_rx_intr_disable(seq.port, q), can ? 0 : -EINVAL);
 }
 
+void
+seq_strip(void)
+{
+	uint16_t q = seq_below(SEQ_QUEUES);
+	bool on = seq_chance(2);
+
+	seq_call("set_vlan_strip_on_queue %u %s", q, on ? "on" : "off");
+	seq_done(rte_eth_dev_set_vlan_strip_on_queue(seq.port, q, on),
+		q < seq.nb_rxq ? 0 : -EINVAL);
+}
+
+/* Of each queue that is there. */
+static void
+ask_queues(void)
+{
+	struct rte_eth_burst_mode mode;
+	uint16_t q;
+	int n;
+
+	for (q = 0; q < seq.nb_rxq; q++) {
+		if (!seq.rxq[q].set_up)
+			continue;
+		CHECK_OK(rte_eth_rx_burst_mode_get(seq.port, q, &mode));
+		if (!seq.started)
+			continue;
+		n = rte_eth_rx_queue_count(seq.port, q);
+		CHECK(n >= 0 && n <= 16384);
+		n = rte_eth_rx_descriptor_status(seq.port, q, seq_below(600));
+		CHECK(n >= RTE_ETH_RX_DESC_AVAIL || n == -EINVAL);
+	}
+	for (q = 0; q < seq.nb_txq; q++) {
+		if (!seq.txq[q].set_up)
+			continue;
+		CHECK_OK(rte_eth_tx_burst_mode_get(seq.port, q, &mode));
+		if (!seq.started)
+			continue;
+		n = rte_eth_tx_descriptor_status(seq.port, q, seq_below(600));
+		CHECK(n >= RTE_ETH_TX_DESC_FULL || n == -EINVAL);
+		CHECK(rte_eth_tx_done_cleanup(seq.port, q, seq_below(8)) >= 0);
+	}
+}
+
 /* Questions: an answer, whatever it is, and nothing else. */
 void
 seq_ask(void)
@@ -374,6 +418,7 @@ seq_ask(void)
 	struct rte_eth_dev_module_info module;
 	struct rte_eth_xstat stats[256];
 	struct rte_eth_xstat_name names[256];
+	struct rte_flow_error error;
 	struct rte_eth_fc_conf fc;
 	struct rte_eth_stats basic;
 	uint32_t ptypes[64];
@@ -390,6 +435,9 @@ seq_ask(void)
 	CHECK_OK(rte_eth_dev_fw_version_get(seq.port, version, sizeof(version)));
 	CHECK(rte_eth_dev_get_supported_ptypes(seq.port, RTE_PTYPE_ALL_MASK, ptypes, 64) >= 0);
 	CHECK_OK(rte_eth_dev_priv_dump(seq.port, null));
+	if (!seq.gone)
+		CHECK_OK(rte_flow_dev_dump(seq.port, NULL, null, &error));
+	ask_queues();
 	fclose(null);
 	if (!seq.gone) {
 		CHECK_OK(rte_eth_dev_get_module_info(seq.port, &module));

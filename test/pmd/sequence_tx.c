@@ -156,6 +156,25 @@ check_wire(unsigned int sent)
 		capture_count(seq.port), k);
 }
 
+/* It refuses what a burst would drop, and nothing else. */
+static void
+check_prepare(uint16_t q, struct rte_mbuf **pkts, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		bool ok = packets[i].good && !(packets[i].tso && pkts[i]->tso_segsz == 0);
+
+		/* What is too long for a frame is cut. */
+		if (packets[i].tso && !packets[i].good)
+			continue;
+		CHECK_MSG(rte_eth_tx_prepare(seq.port, q, &pkts[i], 1) == ok,
+			"tx_prepare %s packet %u of %u bytes in %u segments, flags 0x%" PRIx64,
+			ok ? "refuses" : "takes", i, pkts[i]->pkt_len, pkts[i]->nb_segs,
+			pkts[i]->ol_flags);
+	}
+}
+
 static void
 send_burst(uint16_t q, unsigned int n, bool wait)
 {
@@ -165,7 +184,7 @@ send_burst(uint16_t q, unsigned int n, bool wait)
 
 	finish();
 	for (i = 0; i < n; i++) {
-		pkts[i] = make(&packets[i], seq.txq[q].offloads);
+		pkts[i] = make(&packets[i], seq.txq[q].own | seq.tx_offloads);
 		if (pkts[i] == NULL)
 			break;
 	}
@@ -173,6 +192,8 @@ send_burst(uint16_t q, unsigned int n, bool wait)
 	before = stats_of(seq.port);
 	capture_start(seq.port);
 	capture_clear(seq.port);
+	if (seq_chance(2))
+		check_prepare(q, pkts, n);
 	sent = rte_eth_tx_burst(seq.port, q, pkts, n);
 	CHECK(sent <= n && (sent == 0 || seq.txq[q].running));
 	free_mbufs(pkts + sent, n - sent);
