@@ -32,7 +32,8 @@ struct dvq_bf {
  * which is a buffer: no interface tells it, DVQ_BF_REG_SIZE is what mlx4_core's
  * comments and the virtual adapter have.
  *
- * @return 0; -EINVAL when @p reg_size is no power of two from 128 to a page; else
+ * @return 0; -EINVAL when @p reg_size is no power of two from 128 to a page, @p bf is
+ * NULL or @p ctx is none of an open device; -EOPNOTSUPP for one of another provider; else
  * what mmap() said: -EINVAL on a card without BlueFlame. Source: libmlx4.
  */
 int dvq_bf_open(struct dvq_bf *bf, struct ibv_context *ctx, uint32_t reg_size);

@@ -201,9 +201,31 @@ test_blueflame(void **state)
 		expect_frame(live, &raw, frame, size, false);
 	}
 	dvq_bf_close(&bf);
+	raw_close(&raw);
+}
+
+static int
+poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)n;
+	(void)wc;
+	return 0;
+}
+
+static void
+test_blueflame_bad_input(void **state)
+{
+	struct ibv_context other = { .ops.poll_cq = poll_nothing };
+	struct live *live = *state;
+	struct dvq_bf bf;
+
 	assert_int_equal(dvq_bf_open(&bf, live->ctx, 64), -EINVAL);
 	assert_int_equal(dvq_bf_open(&bf, live->ctx, 384), -EINVAL);
-	raw_close(&raw);
+	assert_int_equal(dvq_bf_open(NULL, live->ctx, DVQ_BF_REG_SIZE), -EINVAL);
+	assert_int_equal(dvq_bf_open(&bf, NULL, DVQ_BF_REG_SIZE), -EINVAL);
+	/* Page 1 of another provider's command file is something else. */
+	assert_int_equal(dvq_bf_open(&bf, &other, DVQ_BF_REG_SIZE), -EOPNOTSUPP);
 }
 
 /* 2500 bytes in pieces of 1000, each behind the headers; these lie in two blocks. */
@@ -282,6 +304,7 @@ main(void)
 		cmocka_unit_test_live(test_inline_data_of_every_length),
 		cmocka_unit_test_live(test_gather),
 		cmocka_unit_test_live(test_blueflame),
+		cmocka_unit_test_live(test_blueflame_bad_input),
 		cmocka_unit_test_live(test_lso),
 		cmocka_unit_test_live(test_received_into_the_wqe),
 	};
