@@ -11,22 +11,34 @@ from mlx4dvlib import build
 
 PROGRAM = """
 #include <dvq.h>
+#include <infiniband/mlx4dv.h>
 
 int main(void)
 {
+    /* Used like this the function has an address of the program's, where that has no PIE. */
+    int (*volatile init)(struct mlx4dv_obj *, uint64_t) = mlx4dv_init_obj;
+    struct ibv_device **devices = ibv_get_device_list(NULL);
+    struct ibv_context *ctx = devices[0] != NULL ? ibv_open_device(devices[0]) : NULL;
     struct dvq_spinlock lock = { 0 };
     struct dvq_open_request req;
+    struct dvq_device device;
     struct dvq_sendq sq;
 
     memset(&req, 0, sizeof(req));
     memset(&sq, 0, sizeof(sq));
     if (dvq_locked(&lock, dvq_post_nop(&sq, DVQ_CTRL_CQE)) != -ENOMEM)
         return 1;
-    return dvq_open(&req) == -EINVAL ? 0 : 2;
+    if (dvq_open(&req) != -EINVAL)
+        return 2;
+    ibv_free_device_list(devices);
+    if (init == NULL || ctx == NULL || dvq_query_device(ctx, &device) != 0)
+        return 3;
+    return ibv_close_device(ctx);
 }
 """
 COMPILERS = {
     "gcc": ["gcc", "-std=c11", "-x", "c"], "clang": ["clang", "-std=c11", "-x", "c"],
+    "no PIE": ["gcc", "-fno-pie", "-no-pie", "-x", "c"],
     "g++": ["g++", "-x", "c++"], "clang++": ["clang++", "-x", "c++"],
 }
 

@@ -204,6 +204,36 @@ test_stride_of_several_blocks(void **state)
 	expect_dump(&strides.doorbell, "00024200");
 }
 
+static _Alignas(64) uint8_t blueflame[4096];
+
+/* The WQE is whole in the ring before its copy begins, and the copy before it is flushed. */
+static void
+check_blueflame(const char *name)
+{
+	bool ring = strcmp(name, "wqe_before_owner") != 0;
+	bool copied = strcmp(name, "blueflame_flush") == 0;
+
+	expect_dump(strides.mem, ring ? "0000000a" : "80000000");
+	expect_dump(strides.mem + 4, "00024202 0000000c 00000000 80000005 68656c6c 6f");
+	expect_dump(blueflame, copied ? "0000000a 00024202 0000000c 00000000 80000005 68656c6c" :
+		"00000000 00000000 00000000 00000000 00000000 00000000");
+}
+
+static void
+test_blueflame_after_the_ring(void **state)
+{
+	struct dvq_bf bf = { .page = blueflame, .size = 256 };
+	struct dvq_send send;
+
+	(void)state;
+	sendq_init(&strides, 7, 64);
+	check = check_blueflame;
+	assert_int_equal(dvq_send_begin(&send, &strides.sq), 0);
+	assert_int_equal(dvq_send_inline(&send, "hello", 5), 0);
+	assert_int_equal(dvq_send_end_bf(&send, DVQ_OP_SEND, DVQ_CTRL_CQE, 0, &bf), 0);
+	assert_string_equal(seen, "wqe_before_owner wqe_before_blueflame blueflame_flush");
+}
+
 static void
 check_rq(const char *name)
 {
@@ -350,6 +380,7 @@ main(void)
 		cmocka_unit_test_setup(test_lso_header, setup),
 		cmocka_unit_test_setup(test_inline, setup),
 		cmocka_unit_test_setup(test_stride_of_several_blocks, setup),
+		cmocka_unit_test_setup(test_blueflame_after_the_ring, setup),
 		cmocka_unit_test_setup(test_receive_wqe_before_record, setup),
 		cmocka_unit_test_setup(test_shared_wqe_before_record, setup),
 		cmocka_unit_test_setup(test_cqe_is_read_after_its_owner, setup),
