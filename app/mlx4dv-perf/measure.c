@@ -37,21 +37,17 @@ timed(const struct perf_case *one, int (*burst)(unsigned int index), unsigned in
 	return bench_tsc() - begin;
 }
 
-/*
- * What is not the driver's: of a measurement of nothing, or of as many calls of a function
- * that returns at once, which next to empty bursts are not nothing.
- */
+/* Of a measurement of nothing. */
 static uint64_t
-timing_overhead(const struct perf_case *one, const struct perf_options *options)
+timing_overhead(void)
 {
-	const bool calls = one->empty && one->idle != NULL;
 	uint64_t took, best = UINT64_MAX;
 	unsigned int i;
-	int packets = 0;
 
 	for (i = 0; i < 1000; i++) {
-		took = timed(one, calls ? one->idle : nothing,
-			     calls ? timed_calls(one, options) : 0, &packets);
+		uint64_t begin = bench_tsc();
+
+		took = bench_tsc() - begin;
 		if (took < best)
 			best = took;
 	}
@@ -66,7 +62,11 @@ per_packet(const struct perf_case *one, double cost, int packets, unsigned int c
 	return cost / (one->empty ? (int)calls : packets);
 }
 
-/* Cycles per packet of some bursts. */
+/*
+ * Cycles per packet of some bursts. Next to empty ones the loop and the call are not nothing:
+ * they are timed with a function that returns at once, right before, as the processor may be
+ * slower a moment later.
+ */
 static double
 sample(const struct perf_case *one, const struct perf_options *options, uint64_t overhead)
 {
@@ -75,6 +75,8 @@ sample(const struct perf_case *one, const struct perf_options *options, uint64_t
 	int packets = 0;
 
 	one->prepare(calls);
+	if (one->empty && one->idle != NULL)
+		overhead = timed(one, one->idle, calls, &packets);
 	took = timed(one, one->burst, calls, &packets);
 	one->finish();
 	took = took > overhead ? took - overhead : 0;
@@ -84,17 +86,20 @@ sample(const struct perf_case *one, const struct perf_options *options, uint64_t
 static double
 repeat(const struct perf_case *one, const struct perf_options *options, double *values)
 {
-	unsigned int kept = (unsigned int)(KEPT * options->samples), i;
-	uint64_t overhead = timing_overhead(one, options);
+	unsigned int kept = (unsigned int)(KEPT * options->samples), first, i;
+	uint64_t overhead = timing_overhead();
 	double sum = 0;
 
 	for (i = 0; i < options->samples; i++)
 		values[i] = sample(one, options, overhead);
 	qsort(values, options->samples, sizeof(values[0]), bench_by_value);
 	kept += kept == 0;
-	for (i = 0; i < kept; i++)
+	/* Of the difference of two times the least are of interrupted ones as well. */
+	first = one->empty ? options->samples - kept : 0;
+	first -= first == kept;
+	for (i = first; i < kept; i++)
 		sum += values[i];
-	return sum / kept;
+	return sum / (kept - first);
 }
 
 static const struct perf_case *counted;
