@@ -360,10 +360,13 @@ void mdv_rxqs_stop(struct rte_eth_dev *dev);
 int mdv_rx_check_frame(struct rte_eth_dev *dev, uint16_t mtu);
 void mdv_rxq_info_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_rxq_info *info);
 uint64_t mdv_rx_offloads(const struct mdv_priv *priv);
+int mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock);
+
+/* mlx4dv_rx_vlan.c */
+void mdv_rxq_set_vlan_filter(struct mdv_rxq *rxq, uint64_t offloads);
 int mdv_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
 int mdv_vlan_offload_set(struct rte_eth_dev *dev, int mask);
 void mdv_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t idx, int on);
-int mdv_read_clock(struct rte_eth_dev *dev, uint64_t *clock);
 
 /* mlx4dv_txq.c */
 int mdv_tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t desc,
