@@ -96,6 +96,11 @@ uint64_t vmlx4_sum_pseudo(const uint8_t *frame, const struct vmlx4_parsed *parse
 /* Ethernet FCS in the order of the wire. */
 uint32_t vmlx4_fcs(const uint8_t *data, size_t length);
 
+/* ---- rq.c ---- */
+
+/* Read the producer record; the number of WQEs to fill. */
+uint32_t vmlx4_rq_refresh(struct vmlx4_rq *rq);
+
 /* ---- sq.c, rq.c: for unmapped.c ---- */
 
 /* The WQE at the head met a buffer that is gone. */

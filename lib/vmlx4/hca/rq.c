@@ -40,9 +40,8 @@ vmlx4_rq_ready(struct vmlx4_rq *rq)
 	vmlx4_rq_check_ready(rq);
 }
 
-/* Read the producer record; the number of WQEs to fill. */
-static uint32_t
-rq_refresh(struct vmlx4_rq *rq)
+uint32_t
+vmlx4_rq_refresh(struct vmlx4_rq *rq)
 {
 	uint16_t before = rq->posted;
 
@@ -61,7 +60,7 @@ vmlx4_rq_error(struct vmlx4_rq *rq)
 		return;
 	rq->live = false;
 	rq->error = true;
-	for (n = rq_refresh(rq); n != 0 && !rq->cq->error; n--)
+	for (n = vmlx4_rq_refresh(rq); n != 0 && !rq->cq->error; n--)
 		vmlx4_cq_write_error(rq->cq, rq->qpn, false, rq->ci++, VMLX4_HW_SYN_FLUSH);
 }
 
@@ -204,7 +203,7 @@ rq_complete(struct vmlx4_port *port, struct vmlx4_rq *rq, const uint8_t *frame,
 bool
 vmlx4_rq_take(struct vmlx4_rq *rq, struct vmlx4_rwqe *rwqe)
 {
-	if (!rq->live || (rq->posted == rq->ci && rq_refresh(rq) == 0))
+	if (!rq->live || (rq->posted == rq->ci && vmlx4_rq_refresh(rq) == 0))
 		return false;
 	if (unlikely(rq->check != NULL))
 		vmlx4_rq_check_take(rq, rq->ci, UINT32_MAX);
@@ -249,7 +248,7 @@ vmlx4_rq_receive(struct vmlx4_port *port, struct vmlx4_rq *rq,
 		port->stats.rx_dropped_by_rule++;
 		return;
 	}
-	if (unlikely(rq->posted == rq->ci) && rq_refresh(rq) == 0) {
+	if (unlikely(rq->posted == rq->ci) && vmlx4_rq_refresh(rq) == 0) {
 		port->stats.rx_no_wqe++;
 		if (vmlx4_unknowns(port->adapter)->tx_pause_when_starved != 0)
 			vmlx4_pause_starved(port);

@@ -163,9 +163,13 @@ queue_open(struct receiver *rx, struct vmlx4_rq *rq)
 	uint32_t n, at;
 
 	queue_close(rx);
-	n = (uint16_t)(rq->posted - rq->ci);
-	if (!rq->live || n == 0 || rq->scatter_fcs || rq->inline_size != 0 || cq->error ||
+	if (!rq->live || rq->scatter_fcs || rq->inline_size != 0 || cq->error ||
 	    cq->timestamps || cq->room == 0)
+		return false;
+	n = (uint16_t)(rq->posted - rq->ci);
+	if (n == 0)
+		n = vmlx4_rq_refresh(rq);
+	if (n == 0)
 		return false;
 	if (unlikely(rx->strict))
 		vmlx4_cq_check_owner(cq);
