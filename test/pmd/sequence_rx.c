@@ -170,6 +170,13 @@ take(struct rte_mbuf *m, uint16_t q, unsigned int n)
 	rte_pktmbuf_free(m);
 }
 
+/* A burst of nothing but what the filter takes is empty, and more may be behind it. */
+static bool
+has_more(uint16_t q)
+{
+	return seq.rxq[q].running && rte_eth_rx_queue_count(seq.port, q) > 0;
+}
+
 static unsigned int
 poll_all(unsigned int n)
 {
@@ -188,7 +195,7 @@ poll_all(unsigned int n)
 				else
 					rte_pktmbuf_free(pkts[i]);
 			sum += got;
-		} while (got != 0);
+		} while (got != 0 || has_more(q));
 	return sum;
 }
 

@@ -192,7 +192,8 @@ send_burst(uint16_t q, unsigned int n, bool wait)
 	before = stats_of(seq.port);
 	capture_start(seq.port);
 	capture_clear(seq.port);
-	if (seq_chance(2))
+	/* How long a frame may be a queue learns when it is started. */
+	if (seq.txq[q].running && seq_chance(2))
 		check_prepare(q, pkts, n);
 	sent = rte_eth_tx_burst(seq.port, q, pkts, n);
 	CHECK(sent <= n && (sent == 0 || seq.txq[q].running));
