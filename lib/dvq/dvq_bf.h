@@ -42,21 +42,44 @@ int dvq_bf_open(struct dvq_bf *bf, struct ibv_context *ctx, uint32_t reg_size);
 void dvq_bf_close(struct dvq_bf *bf);
 
 /**
- * dvq_send_end() and dvq_sendq_ring() in one, for a WQE that is the only one not
- * announced yet. One that is longer than a buffer takes the ordinary way.
+ * Announce by its copy, in place of the doorbell, a WQE that lies in its ring, owner
+ * dword and all: the only one not announced yet, with data, and not in two pieces at the
+ * ring's end. Its dword 0 has the low 16 bits of its index at DVQ_CTRL_BF_INDEX_SHIFT; its
+ * dword 1 has the QPN in place of a VLAN tag. dvq_send_end_bf() does all of that.
+ *
+ * @param wqe    in the ring
+ * @param bytes  length of the WQE, at most bf->size; its blocks are copied whole
  *
  * Ordering: the WQE in the ring before its copy; the copy is flushed at once.
  * Source: libmlx4.
+ */
+static inline void
+dvq_bf_copy(struct dvq_bf *bf, const void *wqe, uint32_t bytes)
+{
+	volatile uint64_t *to = (volatile uint64_t *)(bf->page + bf->offset);
+	const uint64_t *from = (const uint64_t *)wqe;
+	uint32_t words = ((bytes + DVQ_SQ_BB_SIZE - 1) >> DVQ_SQ_BB_SHIFT) * 8;
+	uint32_t i;
+
+	dvq_barrier_wqe_before_blueflame();
+	for (i = 0; i < words; i++)
+		to[i] = from[i];
+	dvq_barrier_blueflame_flush();
+	bf->offset ^= bf->size;
+}
+
+/**
+ * dvq_send_end() and dvq_sendq_ring() in one, for a WQE that is the only one not
+ * announced yet. One that is longer than a buffer takes the ordinary way.
+ *
+ * Ordering: as dvq_bf_copy(). Source: libmlx4.
  */
 static inline uint32_t
 dvq_send_end_bf(struct dvq_send *send, uint32_t opcode, uint32_t flags, uint32_t imm_be,
 		struct dvq_bf *bf)
 {
 	struct dvq_sendq *sq = send->sq;
-	volatile uint64_t *to = (volatile uint64_t *)(bf->page + bf->offset);
-	const uint64_t *from = (const uint64_t *)send->wqe;
-	uint32_t words = ((send->size + DVQ_SQ_BB_SIZE - 1) >> DVQ_SQ_BB_SHIFT) * 8;
-	uint32_t index, i;
+	uint32_t index;
 
 	if (send->size > bf->size) {
 		index = dvq_send_end(send, opcode, flags, imm_be);
@@ -65,11 +88,7 @@ dvq_send_end_bf(struct dvq_send *send, uint32_t opcode, uint32_t flags, uint32_t
 	}
 	dvq_send_write(send, flags, imm_be, sq->qpn_be);
 	index = dvq_send_own(send, opcode | (sq->pi & 0xffff) << DVQ_CTRL_BF_INDEX_SHIFT);
-	dvq_barrier_wqe_before_blueflame();
-	for (i = 0; i < words; i++)
-		to[i] = from[i];
-	dvq_barrier_blueflame_flush();
-	bf->offset ^= bf->size;
+	dvq_bf_copy(bf, send->wqe, send->size);
 	return index;
 }
 

@@ -62,6 +62,7 @@ def test_arguments_are_those_of_the_code_and_the_guide(listed):
     ("mr_ext_memseg_en=yes", "mr_ext_memseg_en=yes: want 1"),
     ("tx_inline=225", "tx_inline=225: want the bytes of the longest frame"),
     ("tx_inline=all", "tx_inline=all: want the bytes of the longest frame"),
+    ("tx_blueflame=1", "tx_blueflame=1 is for frames inside their work requests"),
 ])
 def test_bad_arguments_by_pci_address(vmlx4, devargs, said):
     preload, eal = testpmd.driver_arguments(pci=True, devargs=devargs)

@@ -36,7 +36,8 @@ OPTIONS = {
     "module_eeprom_of_none": ["--module=none"],
     # Pulling one cable must concern one port.
     "link_change_is_told_once_and_on_its_own_port": ["--wire=loop"],
-    # A virtual function has no clock.
+    # A virtual function has no BlueFlame, and no clock.
+    "tx_blueflame_on_a_virtual_function": ["--profile=cx3-vf"],
     "rx_timestamps_are_not_offered_without_a_clock": ["--profile=cx3-vf"],
     # Only a virtual function has neighbours on its card.
     "reports_virtual_function_reaches_its_neighbours": ["--profile=cx3-vf"],

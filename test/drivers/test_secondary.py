@@ -59,12 +59,12 @@ def received(pmd):
     return [pmd.xstats(port)["rx_q%d_packets" % queue] for queue in range(2) for port in range(2)]
 
 
-def forward(one, other, packets=500):
+def forward(one, other, packets=500, bursts=1):
     """Both processes forward, until each queue has received so many packets: each
     is polled by one of them, and filled by both."""
     goal = [count + packets for count in received(one)]
     one.do("start")
-    other.do("start tx_first")
+    other.do("start tx_first %d" % bursts)
     wait_until(lambda: all(count >= least for count, least in zip(received(one), goal)),
                lambda: "%s of %s" % (received(one), goal))
     other.do("stop")
@@ -89,6 +89,21 @@ def test_two_processes_send_inline(primary, secondary):
     other = secondary()
     assert "Burst mode: Scalar Inline" in one.do("show txq info 0 1")
     forward(one, other)
+    assert counted(one) == counted(other)
+    assert all(stats["RX-errors"] == stats["TX-errors"] == 0 for stats in counted(one))
+    assert other.quit() == 0
+    assert one.quit() == 0
+
+
+def test_two_processes_one_by_blueflame(primary, secondary):
+    """Packets one by one: the primary copies them to the BlueFlame page, the secondary
+    rings."""
+    one = primary(devargs="tx_inline=64,tx_blueflame=1")
+    other = secondary()
+    for pmd, mode in (one, "Scalar Inline BlueFlame"), (other, "Scalar Inline"):
+        pmd.do("set burst 1")
+        assert re.search("Burst mode: %s *$" % mode, pmd.do("show txq info 0 1"), re.M)
+    forward(one, other, bursts=64)
     assert counted(one) == counted(other)
     assert all(stats["RX-errors"] == stats["TX-errors"] == 0 for stats in counted(one))
     assert other.quit() == 0

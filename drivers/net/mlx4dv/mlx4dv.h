@@ -205,6 +205,7 @@ struct mdv_priv {
 	unsigned int port;        /* from 1 */
 	bool mr_ext_memseg;       /* devarg mr_ext_memseg_en */
 	uint32_t tx_inline;       /* devarg tx_inline */
+	bool tx_blueflame;        /* devarg tx_blueflame */
 	struct mdv_caps caps;
 
 	char ifname[IF_NAMESIZE];

@@ -17,6 +17,7 @@ struct parsing {
 	bool vdev;
 	bool has_mr_ext_memseg;
 	bool has_tx_inline;
+	bool has_tx_blueflame;
 	struct mdv_devargs *args;
 };
 
@@ -61,22 +62,30 @@ parse_port(struct parsing *p, const char *value)
 	return 0;
 }
 
+/* 0 or 1, once. */
 static int
-parse_mr_ext_memseg(struct parsing *p, const char *value)
+parse_switch(const struct parsing *p, const char *key, const char *value, const char *purpose,
+	bool *given, bool *on)
 {
-	if (p->has_mr_ext_memseg) {
-		MDV_LOG(ERR, "%s: " MDV_ARG_MR_EXT_MEMSEG "=%s is given twice: give it once",
-			p->name, value);
+	if (*given) {
+		MDV_LOG(ERR, "%s: %s=%s is given twice: give it once", p->name, key, value);
 		return -EINVAL;
 	}
 	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) {
-		MDV_LOG(ERR, "%s: " MDV_ARG_MR_EXT_MEMSEG "=%s: want 1, to register as much memory "
-			"at once as lies together, or 0", p->name, value);
+		MDV_LOG(ERR, "%s: %s=%s: want 1, to %s, or 0", p->name, key, value, purpose);
 		return -EINVAL;
 	}
-	p->has_mr_ext_memseg = true;
-	p->args->mr_ext_memseg = value[0] == '1';
+	*given = true;
+	*on = value[0] == '1';
 	return 0;
+}
+
+static int
+parse_mr_ext_memseg(struct parsing *p, const char *value)
+{
+	return parse_switch(p, MDV_ARG_MR_EXT_MEMSEG, value,
+		"register as much memory at once as lies together",
+		&p->has_mr_ext_memseg, &p->args->mr_ext_memseg);
 }
 
 static int
@@ -105,6 +114,14 @@ parse_tx_inline(struct parsing *p, const char *value)
 }
 
 static int
+parse_tx_blueflame(struct parsing *p, const char *value)
+{
+	return parse_switch(p, MDV_ARG_TX_BLUEFLAME, value,
+		"copy what is sent alone to the adapter's BlueFlame page",
+		&p->has_tx_blueflame, &p->args->tx_blueflame);
+}
+
+static int
 parse_pair(struct parsing *p, const char *key, const char *value)
 {
 	if (value == NULL)
@@ -117,8 +134,21 @@ parse_pair(struct parsing *p, const char *key, const char *value)
 		return parse_mr_ext_memseg(p, value);
 	if (strcmp(key, MDV_ARG_TX_INLINE) == 0)
 		return parse_tx_inline(p, value);
+	if (strcmp(key, MDV_ARG_TX_BLUEFLAME) == 0)
+		return parse_tx_blueflame(p, value);
 	MDV_LOG(ERR, "%s: unknown argument \"%s\": the arguments are %s", p->name, key,
 		p->vdev ? MDV_VDEV_PARAMETERS : MDV_PCI_PARAMETERS);
+	return -EINVAL;
+}
+
+static int
+check_together(const struct parsing *p)
+{
+	if (!p->args->tx_blueflame || p->args->tx_inline != 0)
+		return 0;
+	MDV_LOG(ERR, "%s: " MDV_ARG_TX_BLUEFLAME "=1 is for frames inside their work requests: "
+		"give " MDV_ARG_TX_INLINE "=%u to %u, too", p->name, MDV_TX_INLINE_MIN,
+		MDV_TX_INLINE_MAX);
 	return -EINVAL;
 }
 
@@ -142,5 +172,5 @@ mdv_devargs_parse(const char *name, const char *text, bool vdev, struct mdv_deva
 	for (i = 0; i < kvargs->count && ret == 0; i++)
 		ret = parse_pair(&p, kvargs->pairs[i].key, kvargs->pairs[i].value);
 	rte_kvargs_free(kvargs);
-	return ret;
+	return ret != 0 ? ret : check_together(&p);
 }

@@ -16,6 +16,7 @@
 #define MDV_ARG_PORT "port"
 #define MDV_ARG_MR_EXT_MEMSEG "mr_ext_memseg_en"
 #define MDV_ARG_TX_INLINE "tx_inline"
+#define MDV_ARG_TX_BLUEFLAME "tx_blueflame"
 
 #define MDV_MAX_PORTS 2 /* of any ConnectX-3 */
 #define MDV_TX_INLINE_MIN 17  /* bytes; the adapter takes no shorter ones inline: mlx4_en */
@@ -23,7 +24,8 @@
 
 /* What dpdk-pmdinfo shows. */
 #define MDV_PCI_PARAMETERS MDV_ARG_PORT "=<1..2> " MDV_ARG_MR_EXT_MEMSEG "=<0|1> " \
-	MDV_ARG_TX_INLINE "=<0|" RTE_STR(MDV_TX_INLINE_MIN) ".." RTE_STR(MDV_TX_INLINE_MAX) ">"
+	MDV_ARG_TX_INLINE "=<0|" RTE_STR(MDV_TX_INLINE_MIN) ".." RTE_STR(MDV_TX_INLINE_MAX) "> " \
+	MDV_ARG_TX_BLUEFLAME "=<0|1>"
 #define MDV_VDEV_PARAMETERS MDV_ARG_DEVICE "=<verbs device> " MDV_PCI_PARAMETERS
 
 struct mdv_devargs {
@@ -31,6 +33,7 @@ struct mdv_devargs {
 	uint32_t ports;                  /* bit N: port N was named */
 	bool mr_ext_memseg;
 	uint32_t tx_inline;              /* bytes of a frame, at most; 0: none */
+	bool tx_blueflame;               /* needs tx_inline */
 };
 
 /*

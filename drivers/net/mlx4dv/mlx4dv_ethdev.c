@@ -178,7 +178,8 @@ mdv_dev_start(struct rte_eth_dev *dev)
 		goto fail;
 	set_states(dev, true);
 	dev->rx_pkt_burst = mdv_rx_choose();
-	dev->tx_pkt_burst = mdv_tx_burst;
+	dev->tx_pkt_burst = mdv_has_blueflame(dev->data->port_id) ? mdv_tx_burst_blueflame :
+		mdv_tx_burst;
 	dev->tx_pkt_prepare = mdv_tx_prepare;
 	rte_wmb();
 	mdv_watchdog_start(priv);

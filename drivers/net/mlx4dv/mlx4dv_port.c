@@ -280,6 +280,7 @@ mdv_port_open(struct mdv_priv *priv)
 	if (ret == 0)
 		ret = mdv_intr_init(priv);
 	if (ret == 0) {
+		mdv_blueflame_open(priv);
 		mdv_netdev_stats_open(priv);
 		/* What the interface missed so far was never this port's to receive. */
 		mdv_netdev_stats_reset(priv);
@@ -295,6 +296,7 @@ mdv_port_close(struct mdv_priv *priv)
 {
 	mdv_intr_fini(priv);
 	mdv_netdev_stats_close(priv);
+	mdv_blueflame_close(priv);
 	mdv_mr_fini(priv);
 	if (priv->brought_up) {
 		mdv_netdev_set_up(priv, false);
@@ -376,6 +378,7 @@ mdv_port_create(struct rte_device *rdev, const char *name, const char *ibname,
 	init_priv(priv, dev, ibname, port);
 	priv->mr_ext_memseg = args->mr_ext_memseg;
 	priv->tx_inline = args->tx_inline;
+	priv->tx_blueflame = args->tx_blueflame;
 	ret = mdv_port_open(priv);
 	if (ret != 0) {
 		rte_eth_dev_release_port(dev);

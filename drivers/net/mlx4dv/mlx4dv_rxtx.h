@@ -16,6 +16,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <rte_spinlock.h>
 
 #include <dvq.h>
 
@@ -335,6 +336,8 @@ const uint32_t *mdv_supported_ptypes(struct rte_eth_dev *dev MDV_PTYPES_COUNT_AR
 
 /* mlx4dv_tx.c */
 uint16_t mdv_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+/* The same of a port that has a BlueFlame page: mlx4dv_tx_inline.c */
+uint16_t mdv_tx_burst_blueflame(void *txq, struct rte_mbuf **pkts, uint16_t n);
 /* mlx4dv_tx_inline.c: blocks of a WQE that holds a frame of this length */
 uint32_t mdv_tx_inline_blocks(uint32_t len);
 /* mlx4dv_tx_key.c: the regions that a queue remembers may be gone. */
@@ -359,6 +362,26 @@ mdv_tx_ring(const struct mdv_txq *txq)
 {
 	dvq_sq_ring_at(&txq->sq, mdv_uar[txq->port_id]);
 }
+
+/*
+ * mlx4dv_blueflame.c: where this process has mapped the BlueFlame page of a port's context.
+ * All queues of the context share its two buffers; who does not get the lock rings.
+ */
+struct mdv_blueflame {
+	rte_spinlock_t lock;
+	struct dvq_bf bf;         /* its page may be NULL: doorbells are ordinary ones */
+} __rte_cache_aligned;
+extern struct mdv_blueflame mdv_blueflame[RTE_MAX_ETHPORTS];
+
+static inline bool
+mdv_has_blueflame(uint16_t port_id)
+{
+	return mdv_blueflame[port_id].bf.page != NULL;
+}
+
+/* Of ports with tx_blueflame=1; also of those that have no page. */
+void mdv_blueflame_open(struct mdv_priv *priv);
+void mdv_blueflame_close(struct mdv_priv *priv);
 
 /* mlx4dv_tx_free.c */
 /* Remember where the next CQE will lie. */

@@ -186,7 +186,8 @@ mdv_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t idx, struct rte_eth_burs
 
 	if (txq == NULL)
 		return -EINVAL;
-	snprintf(mode->info, sizeof(mode->info), "%s",
-		 txq->inline_max != 0 ? "Scalar Inline" : "Scalar");
+	snprintf(mode->info, sizeof(mode->info), "Scalar%s%s",
+		 txq->inline_max != 0 ? " Inline" : "",
+		 mdv_has_blueflame(dev->data->port_id) ? " BlueFlame" : "");
 	return 0;
 }

@@ -259,6 +259,20 @@ mdv_tx_run_inline(struct mdv_txq *txq, struct rte_mbuf *const *pkts, uint32_t n,
 	return n;
 }
 
+/* One packet was posted, in so many blocks. */
+static __rte_always_inline void
+inline_single_end(struct mdv_txq *txq, uint32_t blocks, uint64_t bytes, bool cqe)
+{
+	txq->sq.pi += blocks;
+	if (unlikely(cqe))
+		txq->signalled = txq->sq.pi;
+	if (blocks != 1)
+		txq->mixed = txq->sq.pi;
+	txq->inflight++;
+	txq->stats.packets++;
+	txq->stats.bytes += bytes;
+}
+
 bool
 mdv_tx_run_inline_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
 {
@@ -275,15 +289,87 @@ mdv_tx_run_inline_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
 	inline_run_init(&run, txq);
 	if (unlikely(!inline_one(&run, &at, m, ctrls)))
 		return false;
-	txq->sq.pi += (uint32_t)(at.block - begin) / DVQ_SQ_BB_SIZE;
-	if (unlikely(cqe))
-		txq->signalled = txq->sq.pi;
-	if (at.block != begin + DVQ_SQ_BB_SIZE)
-		txq->mixed = txq->sq.pi;
-	txq->inflight++;
-	txq->stats.packets++;
-	txq->stats.bytes += run.bytes;
+	inline_single_end(txq, (uint32_t)(at.block - begin) / DVQ_SQ_BB_SIZE, run.bytes, cqe);
 	return true;
+}
+
+/* ---- one packet, by BlueFlame ---- */
+
+static_assert(4 * DVQ_SQ_BB_SIZE <= DVQ_BF_REG_SIZE / 2, "a buffer holds any inline WQE");
+
+/*
+ * Announce the WQE at @block, which is whole but for its control segment: by a copy in the
+ * BlueFlame page or, while another queue copies, by the doorbell. The copy must say which
+ * WQE of which queue it is.
+ */
+static void
+blueflame_announce(struct mdv_txq *txq, uint8_t *block, const struct dvq_ctrl_be *ctrl,
+	uint32_t units)
+{
+	struct mdv_blueflame *blueflame = &mdv_blueflame[txq->port_id];
+	struct dvq_ctrl_be named = *ctrl;
+
+	if (unlikely(!rte_spinlock_trylock(&blueflame->lock))) {
+		tx_ctrl_store(block, ctrl, units);
+		mdv_tx_ring(txq);
+		return;
+	}
+	named.word[0] |= htobe32((txq->sq.pi & 0xffff) << DVQ_CTRL_BF_INDEX_SHIFT);
+	tx_ctrl_store(block, &named, be32toh(txq->sq.qpn_be) | units);
+	dvq_bf_copy(&blueflame->bf, block, units * DVQ_WQE_UNIT);
+	rte_spinlock_unlock(&blueflame->lock);
+}
+
+/*
+ * Post a packet and announce it; false: it is of another sort. A tag to insert, among the
+ * others, would be where the copy has the number of its queue.
+ */
+static bool
+blueflame_single(struct mdv_txq *txq, struct rte_mbuf *m)
+{
+	const bool cqe = !mdv_tx_expects_cqe(txq) ||
+		txq->sq.pi + 1 - txq->signalled >= txq->signal_every / 2;
+	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
+	const uint32_t len = m->data_len;
+	struct inline_run run;
+	struct tx_at at;
+	uint32_t blocks, csum;
+
+	if (unlikely(dvq_sq_room(&txq->sq) == 0))
+		return false;
+	tx_at_begin(&at, txq);
+	inline_run_init(&run, txq);
+	if (unlikely(m->nb_segs != 1 || (m->ol_flags & txq->others) != 0 ||
+		     len - MDV_TX_INLINE_MIN > run.range))
+		return false;
+	blocks = inline_copied(&at, m, len);
+	if (unlikely(blocks == 0))
+		return false;
+	csum = m->ol_flags >> CSUM_SHIFT & (CSUM_KINDS - 1);
+	blueflame_announce(txq, at.block, &ctrls[cqe][0][csum], inline_units(len, blocks));
+	inline_single_end(txq, blocks, len, cqe);
+	return true;
+}
+
+/*
+ * A packet alone: all before it is announced, as who posts also rings. A burst of its own for
+ * such ports, so that it costs the others nothing.
+ */
+uint16_t
+mdv_tx_burst_blueflame(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mdv_txq *txq = queue;
+
+	if (n != 1)
+		return mdv_tx_burst(txq, pkts, n);
+	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING))
+		return 0;
+	if ((((*txq->next_owner ^ txq->next_expected) & DVQ_CQE_OWNER) == 0 ||
+	     txq->freed != txq->sq.ci) && unlikely(!mdv_tx_reap_all(txq)))
+		return 0;
+	if (likely(txq->inflight < txq->nb_desc) && likely(blueflame_single(txq, pkts[0])))
+		return 1;
+	return mdv_tx_burst(txq, pkts, n);
 }
 
 /* ---- one packet ---- */
