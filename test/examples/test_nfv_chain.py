@@ -308,7 +308,7 @@ def test_a_signal_in_the_middle(tmp_path, number):
     waits at the port in front does not come in."""
     count = 40000
     first, second = wires(tmp_path, [bytes(udp(one)) for one in range(100)] * (count // 100))
-    with Chain(tmp_path, options=[first, second + ",rate=20M"]) as chain:
+    with Chain(tmp_path, options=[first, second + ",rate=4M"]) as chain:
         chain.expect(r"^tx +\d+ +\d+ +10\d\d/1024", timeout=60)
         report = chain.stop(number)
     taken = report.stages["rx"][0]
