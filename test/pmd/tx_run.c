@@ -167,6 +167,7 @@ TEST(tx_run_of_all_sorts)
 	conf.eth.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	port = port_up(0, &conf);
 	capture_start(port);
+	serial = 0;
 	for (round = 0; round < 150; round++) {
 		capture_clear(port);
 		first = serial;
@@ -227,6 +228,7 @@ TEST(tx_run_of_tagged_packets)
 		RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
 	port = port_up(0, &conf);
 	capture_start(port);
+	serial = 0;
 	for (round = 0; round < 200; round++) {
 		capture_clear(port);
 		first = serial;
