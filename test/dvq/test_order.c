@@ -47,19 +47,29 @@ setup(void **state)
 	return 0;
 }
 
-/* 8 segments: bytes 4..63 of blocks 1 and 2, then heads, then dword 0. */
+/*
+ * 8 segments: bytes 4..63 of blocks 1 and 2, then heads, then dword 0, until which that is
+ * what it was @before.
+ */
 static void
-check_three_blocks(const char *name)
+check_eight_segments(const char *name, const uint8_t *mem, const char *before,
+	const char *rest_of_ctrl)
 {
 	bool heads = strcmp(name, "block_before_head") != 0;
 	bool owner = strcmp(name, "owner_before_doorbell") == 0;
 
-	expect_dump(r.mem, owner ? "0000000a" : "ffffffff");
-	expect_dump(r.mem + 4, "00000009 00000002 00000000 00000040");
-	expect_dump(r.mem + 64, heads ? "00000040" : "ffffffff");
-	expect_dump(r.mem + 68, "00001100 00000000 00001000 00000040 00001100");
-	expect_dump(r.mem + 128, heads ? "00000040" : "ffffffff");
-	expect_dump(r.mem + 132, "00001100 00000000 00001000");
+	expect_dump(mem, owner ? "0000000a" : before);
+	expect_dump(mem + 4, rest_of_ctrl);
+	expect_dump(mem + 64, heads ? "00000040" : "ffffffff");
+	expect_dump(mem + 68, "00001100 00000000 00001000 00000040 00001100");
+	expect_dump(mem + 128, heads ? "00000040" : "ffffffff");
+	expect_dump(mem + 132, "00001100 00000000 00001000");
+}
+
+static void
+check_three_blocks(const char *name)
+{
+	check_eight_segments(name, r.mem, "ffffffff", "00000009 00000002 00000000 00000040");
 	expect_dump(&r.doorbell, "00000000");
 }
 
@@ -175,15 +185,7 @@ test_inline(void **state)
 static void
 check_stride(const char *name)
 {
-	bool heads = strcmp(name, "block_before_head") != 0;
-	bool owner = strcmp(name, "owner_before_doorbell") == 0;
-
-	expect_dump(strides.mem, owner ? "0000000a" : "80000000");
-	expect_dump(strides.mem + 4, "00000009 0000000c 00000000 00000040");
-	expect_dump(strides.mem + 64, heads ? "00000040" : "ffffffff");
-	expect_dump(strides.mem + 68, "00001100 00000000 00001000 00000040 00001100");
-	expect_dump(strides.mem + 128, heads ? "00000040" : "ffffffff");
-	expect_dump(strides.mem + 132, "00001100 00000000 00001000");
+	check_eight_segments(name, strides.mem, "80000000", "00000009 0000000c 00000000 00000040");
 	expect_dump(&strides.doorbell, "00000000");
 }
 

@@ -104,6 +104,19 @@ seq_chance(uint32_t one_in)
 	return seq_below(one_in) == 0;
 }
 
+/* Each of @n flags with a chance of one in so many. */
+static inline uint64_t
+seq_some_of(const uint64_t *flags, unsigned int n, uint32_t one_in)
+{
+	uint64_t some = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (seq_chance(one_in))
+			some |= flags[i];
+	return some;
+}
+
 /* What is about to be called; printed, so that the last line before a crash names it. */
 __attribute__((format(printf, 1, 2)))
 void seq_call(const char *format, ...);

@@ -69,12 +69,8 @@ seq_types(void)
 		RTE_ETH_RSS_NONFRAG_IPV6_UDP,
 	};
 	uint64_t types = seq_chance(40) ? RTE_ETH_RSS_L2_PAYLOAD : 0;
-	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(each); i++)
-		if (seq_chance(2))
-			types |= each[i];
-	return types;
+	return types | seq_some_of(each, RTE_DIM(each), 2);
 }
 
 static void

@@ -27,12 +27,8 @@ seq_rx_offloads(void)
 		RTE_ETH_RX_OFFLOAD_TIMESTAMP,
 	};
 	uint64_t offloads = seq_chance(60) ? RTE_ETH_RX_OFFLOAD_TCP_LRO : 0;
-	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(each); i++)
-		if (seq_chance(4))
-			offloads |= each[i];
-	return offloads;
+	return offloads | seq_some_of(each, RTE_DIM(each), 4);
 }
 
 uint64_t
@@ -44,12 +40,8 @@ seq_tx_offloads(void)
 		RTE_ETH_TX_OFFLOAD_TCP_TSO, RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM,
 	};
 	uint64_t offloads = seq_chance(60) ? RTE_ETH_TX_OFFLOAD_MACSEC_INSERT : 0;
-	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(each); i++)
-		if (seq_chance(3))
-			offloads |= each[i];
-	return offloads;
+	return offloads | seq_some_of(each, RTE_DIM(each), 3);
 }
 
 /* ---- set-up ---- */

@@ -129,8 +129,7 @@ tx_run_single(struct mdv_txq *txq, struct rte_mbuf *m, bool cqe)
 static inline uint16_t
 tx_send_single(struct mdv_txq *txq, struct rte_mbuf *m)
 {
-	bool cqe = !mdv_tx_expects_cqe(txq) ||
-		txq->sq.pi + 1 - txq->signalled >= txq->signal_every / 2;
+	bool cqe = tx_single_asks(txq);
 
 	if (unlikely(!tx_run_single(txq, m, cqe)))
 		return 0;
@@ -169,9 +168,7 @@ mdv_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 
 	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING))
 		return 0;
-	/* Completed packets are left over where the application frees so many at a time. */
-	if (((*txq->next_owner ^ txq->next_expected) & DVQ_CQE_OWNER) == 0 ||
-	    txq->freed != txq->sq.ci)
+	if (tx_has_completed(txq))
 		return tx_burst_reaped(txq, pkts, n);
 	if (unlikely(n == 0) && txq->signalled == txq->sq.pi)
 		return 0;

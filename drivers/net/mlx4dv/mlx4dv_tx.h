@@ -189,4 +189,23 @@ tx_length_ok(const struct mdv_txq *txq, uint32_t len)
 	return len - MDV_TX_MIN_LEN <= txq->len_range;
 }
 
+/*
+ * Is there something to take back: a completion, or packets left over of one where the
+ * application frees so many at a time?
+ */
+static inline bool
+tx_has_completed(const struct mdv_txq *txq)
+{
+	return ((*txq->next_owner ^ txq->next_expected) & DVQ_CQE_OWNER) == 0 ||
+		txq->freed != txq->sq.ci;
+}
+
+/* Does a packet that is alone in its burst ask for a CQE? */
+static inline bool
+tx_single_asks(const struct mdv_txq *txq)
+{
+	return !mdv_tx_expects_cqe(txq) ||
+		txq->sq.pi + 1 - txq->signalled >= txq->signal_every / 2;
+}
+
 #endif /* MLX4DV_TX_H_ */

@@ -327,8 +327,7 @@ blueflame_announce(struct mdv_txq *txq, uint8_t *block, const struct dvq_ctrl_be
 static bool
 blueflame_single(struct mdv_txq *txq, struct rte_mbuf *m)
 {
-	const bool cqe = !mdv_tx_expects_cqe(txq) ||
-		txq->sq.pi + 1 - txq->signalled >= txq->signal_every / 2;
+	const bool cqe = tx_single_asks(txq);
 	const tx_ctrls_t *ctrls = mdv_tx_ctrls[(txq->sq.pi & txq->sq.bb_cnt) != 0];
 	const uint32_t len = m->data_len;
 	struct inline_run run;
@@ -364,8 +363,7 @@ mdv_tx_burst_blueflame(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		return mdv_tx_burst(txq, pkts, n);
 	if (unlikely(MDV_LOAD_ACQUIRE(&txq->state) != MDV_QUEUE_RUNNING))
 		return 0;
-	if ((((*txq->next_owner ^ txq->next_expected) & DVQ_CQE_OWNER) == 0 ||
-	     txq->freed != txq->sq.ci) && unlikely(!mdv_tx_reap_all(txq)))
+	if (tx_has_completed(txq) && unlikely(!mdv_tx_reap_all(txq)))
 		return 0;
 	if (likely(txq->inflight < txq->nb_desc) && likely(blueflame_single(txq, pkts[0])))
 		return 1;
